@@ -1,0 +1,182 @@
+"""The nouns of the service: sites, claims, runs, pages, inventories.
+
+Every type here is a plain value. Times are aware datetimes in UTC; durations carry their unit in the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+MIN_PAGES, DEFAULT_PAGES, MAX_PAGES = 1, 50, 10_000
+MIN_DESC, DEFAULT_DESC, MAX_DESC = 50, 500, 2_000
+MIN_INTERVAL, DEFAULT_INTERVAL, MAX_INTERVAL = 60, 10_080, 525_600
+"""Bounds of design section 5: pages, characters, minutes."""
+
+ROBOTS_TOKEN = "LlmsTxtBot"
+"""The product token that robots.txt groups are matched against (RFC 9309 2.2.1)."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Outcome(StrEnum):
+    """How one claimed site ended. Exactly one a run; together they sum to the run's total."""
+
+    UPDATED = "updated"
+    UNCHANGED_SITEMAP = "unchanged_sitemap"
+    UNCHANGED_CONTENT = "unchanged_content"
+    HELD = "held"
+    FAILED = "failed"
+    DEFERRED = "deferred"
+
+
+class SiteStatus(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteOptions:
+    """What an owner chooses for a site; stored in the row and used by every recrawl."""
+
+    max_pages: int = DEFAULT_PAGES
+    desc_length: int = DEFAULT_DESC
+    recrawl_interval_minutes: int = DEFAULT_INTERVAL
+    adaptive: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A row of `crawl_sites` (design section 4). `webhook_secret` is masked in repr."""
+
+    id: str
+    base_url: str
+    options: SiteOptions
+    status: SiteStatus = SiteStatus.ACTIVE
+    webhook_secret: str = field(default="", repr=False)
+    previous_webhook_secret: str = field(default="", repr=False)
+    previous_secret_until: datetime | None = None
+    sentinel_url: str | None = None
+    sentinel_last_modified: datetime | None = None
+    avg_change_interval_minutes: float | None = None
+    latest_llms_hash: str | None = None
+    latest_llms_url: str | None = None
+    last_crawled_at: datetime | None = None
+    last_changed_at: datetime | None = None
+    last_checked_at: datetime | None = None
+    last_outcome: Outcome | None = None
+    last_error: str | None = None
+    failure_count: int = 0
+    requested_at: datetime | None = None
+    next_crawl_at: datetime | None = None
+    generation: int = 0
+    lease_owner: str | None = None
+    lease_until: datetime | None = None
+    attempts: int = 0
+    created_at: datetime = EPOCH
+    updated_at: datetime = EPOCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to work on one site until `lease_until`; every write back is fenced by it.
+
+    `forced` is true when a webhook or a person asked for the run: the sitemap verdict is then not consulted.
+    """
+
+    site: Site
+    generation: int
+    lease_owner: str
+    lease_until: datetime
+    claimed_at: datetime
+    forced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """What a finished run writes to the row and to `crawl_runs`, in one fenced statement.
+
+    A field that is None leaves the column as it is, except `error`, which is written as given.
+    `next_crawl_at` is the planned time; a webhook that arrived after the claim keeps the earlier one.
+    """
+
+    run_id: str
+    tick_id: str | None
+    outcome: Outcome
+    reason: str
+    next_crawl_at: datetime | None
+    failure_count: int = 0
+    status: SiteStatus | None = None
+    error: str | None = None
+    crawled: bool = False
+    changed: bool = False
+    latest_llms_hash: str | None = None
+    latest_llms_url: str | None = None
+    sentinel_url: str | None = None
+    sentinel_last_modified: datetime | None = None
+    avg_change_interval_minutes: float | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A line of `crawl_runs`."""
+
+    id: str
+    site_id: str
+    tick_id: str | None
+    generation: int
+    outcome: Outcome
+    reason: str
+    error: str | None
+    counts: Mapping[str, int]
+    llms_hash: str | None
+    started_at: datetime
+    finished_at: datetime
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueSummary:
+    """How far behind the schedule is: due now, overdue by more than `slack`, and the oldest due time."""
+
+    due: int
+    overdue: int
+    oldest_due_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The specification's "Recrawl Results", made to add up: total = updated + unchanged + held + errors + deferred.
+
+    `processed` counts the sites that were crawled, whatever came of it.
+    """
+
+    total: int = 0
+    processed: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    held: int = 0
+    errors: int = 0
+    deferred: int = 0
+
+    def plus(self, outcome: Outcome, *, crawled: bool) -> Summary:
+        """This summary with one more site in it."""
+        return Summary(
+            total=self.total + 1,
+            processed=self.processed + crawled,
+            updated=self.updated + (outcome is Outcome.UPDATED),
+            unchanged=self.unchanged + (outcome in (Outcome.UNCHANGED_SITEMAP, Outcome.UNCHANGED_CONTENT)),
+            held=self.held + (outcome is Outcome.HELD),
+            errors=self.errors + (outcome is Outcome.FAILED),
+            deferred=self.deferred + (outcome is Outcome.DEFERRED),
+        )
+
+    def as_dict(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in self.__slots__}

@@ -1,0 +1,204 @@
+"""What the use cases ask of the world. Each port has a real and an embedded implementation; both are passed in.
+
+All calls are coroutines, so that one event loop can interleave many sites. None of them reads a clock for the caller:
+the stores use their own ("the database clock"), everything else is given `now`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
+from runtime.reading import Response, Validators
+
+MayVisit = Callable[[str], Awaitable[str | None]]
+"""Asked before every hop: None lets the request out, a text is the reason not to (RFC 9309 2.2.2)."""
+
+
+class Web(Protocol):
+    """The one way out to the internet: every URL is checked, resolved once and pinned."""
+
+    async def get(
+        self,
+        url: str,
+        *,
+        max_bytes: int,
+        accept: str = "*/*",
+        validators: Validators | None = None,
+        may_visit: MayVisit | None = None,
+        range_bytes: int | None = None,
+    ) -> Response:
+        """GET with redirects (5 at most), one deadline, a cap on the decoded body.
+
+        A body over `max_bytes` is cut there and the answer marked incomplete. Any status is an answer.
+
+        :raises Refused: the gate does not let this URL, or a redirect target, out.
+        :raises FetchFailed: no answer (DNS, connection, deadline, unsupported coding, redirect loop).
+        :raises HopRefused: `may_visit` refused a hop.
+        """
+
+    async def set_pace(self, host: str, delay_seconds: float) -> None:
+        """Keep at least `delay_seconds` between two requests to `host` (a robots.txt Crawl-delay)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enrollment:
+    """A checked request to keep a site. `base_url` is canonical; an existing row keeps its secret and history."""
+
+    base_url: str
+    options: SiteOptions
+    webhook_secret: str
+    sentinel_url: str | None = None
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """The answer to a webhook: when the site will be crawled, and whether this call changed anything."""
+
+    site_id: str
+    next_crawl_at: datetime
+    accepted: bool
+
+
+class Sites(Protocol):
+    """The rows (design section 4). One implementation contract, one test-suite, two stores."""
+
+    async def enroll(self, enrollment: Enrollment) -> tuple[Site, bool]:
+        """Insert, or update the options of the row with this base_url; the flag says whether it is new.
+
+        A new row is due at once. An existing one keeps secret, history and schedule (sooner of the two intervals).
+        """
+
+    async def get(self, site_id: str) -> Site:
+        """:raises NotFound: there is no such row."""
+
+    async def find(self, base_url: str) -> Site | None:
+        """The row of a canonical base URL."""
+
+    async def list_sites(self, *, after: str | None = None, limit: int = 100) -> list[Site]:
+        """Rows in order of base_url, those after `after` (a base_url)."""
+
+    async def update(
+        self, site_id: str, *, options: SiteOptions | None = None, status: SiteStatus | None = None
+    ) -> Site:
+        """Change options or status. Activating a row clears its failures and makes it due at once."""
+
+    async def rotate_secret(self, site_id: str, secret: str, *, overlap_seconds: int) -> Site:
+        """Set a new webhook secret; the old one stays valid for `overlap_seconds`."""
+
+    async def delete(self, site_id: str) -> None:
+        """:raises NotFound: there is no such row."""
+
+    async def claim_due(
+        self, *, limit: int, lease_seconds: int, owner: str, per_host: int = 1, slack_seconds: int = 0
+    ) -> list[Claim]:
+        """Lease up to `limit` due active sites, oldest first, at most `per_host` of one host.
+
+        A site claimed three times without a commit is quarantined: disabled with a reason, and not returned.
+        """
+
+    async def claim_site(self, site_id: str, *, lease_seconds: int, owner: str, force: bool = False) -> Claim | None:
+        """Lease one site whether due or not; None while somebody else holds it.
+
+        :raises NotFound: there is no such row.
+        """
+
+    async def renew_lease(self, claim: Claim, *, lease_seconds: int) -> Claim:
+        """:raises StaleClaim: the lease is no longer ours."""
+
+    async def release(self, claim: Claim) -> None:
+        """Give an untouched claim back: due as before, attempt not counted. A stale claim is ignored."""
+
+    async def commit_run(self, claim: Claim, commit: Commit) -> Site:
+        """Write the row and the run in one step, fenced by generation and lease; free the lease.
+
+        A request that came after `claim.claimed_at` survives: the row stays due for it.
+
+        :raises StaleClaim: the lease was lost; nothing was written.
+        """
+
+    async def request_recrawl(self, site_id: str, *, debounce_seconds: int = 300) -> Requested:
+        """A change was announced: due now, unless one was accepted within the debounce (then due after it).
+
+        Revives a disabled site. :raises NotFound: there is no such row.
+        """
+
+    async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary: ...
+
+    async def runs(self, site_id: str, *, limit: int = 20, before: datetime | None = None) -> list[Run]: ...
+
+    async def tick_outcomes(self, tick_id: str) -> list[tuple[Outcome, bool]]:
+        """The outcome, and whether it was crawled, of every run of one tick."""
+
+    async def remember_webhook(self, site_id: str, message_id: str, *, ttl_seconds: int = 900) -> bool:
+        """True the first time a message id is seen for a site within the TTL: the replay guard."""
+
+    async def check(self) -> None:
+        """:raises Misconfigured: schema behind, wrong key, missing grants. :raises StoreDown: no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An object in the public bucket: its body, ETag and the SHA-256 it claims."""
+
+    body: bytes
+    etag: str
+    sha256: str
+
+
+class Publisher(Protocol):
+    """Puts files where readers get them. Every write is conditional."""
+
+    async def put_version(self, key: str, body: bytes, *, sha256: str) -> None:
+        """Write an immutable object; one that is already there is left alone."""
+
+    async def put(self, key: str, body: bytes, *, sha256: str, generation: int, expected_etag: str | None) -> str:
+        """Write the public object if it still has `expected_etag` (None: if there is none); gives the new ETag.
+
+        :raises PreconditionFailed: another object is there.
+        """
+
+    async def read(self, key: str) -> Stored | None: ...
+
+    async def delete(self, key: str, *, expected_etag: str) -> None: ...
+
+    def url(self, key: str) -> str:
+        """The public URL of a key."""
+
+
+class States(Protocol):
+    """One private object a site: what the last run remembered (see `runtime.state`)."""
+
+    async def load(self, site_id: str) -> bytes | None: ...
+
+    async def save(self, site_id: str, body: bytes) -> None: ...
+
+    async def delete(self, site_id: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One site to work on. `force` skips the sitemap verdict; `tick_total` lets the last worker of a tick know it is."""
+
+    site_id: str
+    tick_id: str | None = None
+    tick_total: int = 0
+    force: bool = False
+    claim: Claim | None = None
+
+
+class Queue(Protocol):
+    """Hands sites to workers."""
+
+    async def send(self, messages: Sequence[Message]) -> list[Message]:
+        """Queue the messages; returns those that could not be queued."""
+
+
+class Events(Protocol):
+    """Where a run says what it is doing: a log line, a progress bar, a WebSocket frame."""
+
+    def event(self, name: str, **fields: Any) -> None: ...

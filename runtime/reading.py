@@ -1,0 +1,146 @@
+"""What the readers hand on: responses, sitemap inventories, pages, and the reason a URL was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """The two HTTP validators of a stored response, exactly as received (RFC 9110 8.8)."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.etag or self.last_modified)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One HTTP answer, its redirects followed and its content coding undone under a cap.
+
+    `url` is the final URL, `hops` every URL that was asked for on the way, the first one included.
+    `headers` keeps order and repetition; names are lower case, values are Latin-1 text.
+    `complete` is false when the body was cut at the cap or ended early.
+    """
+
+    url: str
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    complete: bool = True
+    hops: tuple[str, ...] = ()
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header, or None."""
+        return next((v for k, v in self.headers if k == name), None)
+
+    def header_values(self, name: str) -> list[str]:
+        return [v for k, v in self.headers if k == name]
+
+    @property
+    def content_type(self) -> str:
+        """The media type in lower case without its parameters; empty when there is none."""
+        return (self.header("content-type") or "").partition(";")[0].strip().lower()
+
+    @property
+    def validators(self) -> Validators:
+        return Validators(self.header("etag"), self.header("last-modified"))
+
+
+class Left(StrEnum):
+    """Why a URL is not listed."""
+
+    ROBOTS = "robots"
+    NOINDEX = "noindex"
+    CANONICAL = "canonical"
+    REDIRECT = "redirect"
+    OFF_SITE = "off_site"
+    EXCLUDED = "excluded"
+    NOT_INCLUDED = "not_included"
+    NOT_A_PAGE = "not_a_page"
+    EMPTY = "empty"
+    TRUNCATED = "truncated"
+    GONE = "gone"
+    NOT_FOUND = "not_found"
+    HTTP_ERROR = "http_error"
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"
+    SOFT_404 = "soft_404"
+    LOGIN = "login"
+    BLOCKED = "blocked"
+    NEEDS_RENDERING = "needs_rendering"
+    DUPLICATE = "duplicate"
+    TRAP = "trap"
+    LIMIT = "limit"
+    OLD_VERSION = "old_version"
+    OTHER_LANGUAGE = "other_language"
+
+
+TRANSIENT_LEFT = frozenset({Left.HTTP_ERROR, Left.UNREACHABLE, Left.TRUNCATED, Left.BLOCKED})
+"""Reasons that say something about the moment, not about the page: such a page keeps its last known entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    url: str
+    reason: Left
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that is listed. `description` is the full extracted text; the document cuts it."""
+
+    url: str
+    title: str
+    description: str = ""
+    twin: str | None = None
+    site_name: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentState:
+    """What is remembered of one robots or sitemap document, so that the next check can be a conditional GET."""
+
+    url: str
+    final_url: str
+    validators: Validators
+    sha256: str
+    kind: str
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What a site's sitemaps say exists: `{url: lastmod as written, or None}`, and how complete the reading was."""
+
+    entries: Mapping[str, str | None] = field(default_factory=dict)
+    complete: bool = False
+    documents: tuple[DocumentState, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlResult:
+    """What a crawl found. `pages` are in canonical URL order; `home` is the entry page's URL, if it was read.
+
+    `complete` is false when a budget or a deadline ended the crawl before its own limits did; `requests` and
+    `bytes_read` count what was asked of the site.
+    """
+
+    pages: tuple[Page, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    home: str | None = None
+    complete: bool = True
+    problem: str = ""
+    requests: int = 0
+    bytes_read: int = 0
+
+    def left(self, reasons: Iterable[Left]) -> list[LeftOut]:
+        wanted = frozenset(reasons)
+        return [item for item in self.left_out if item.reason in wanted]

@@ -1,0 +1,82 @@
+"""Deployment settings, read once from a mapping (the environment at a door; a dict in a test).
+
+Secrets are not here: a door reads them from Secrets Manager by the ARNs below and passes values on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from runtime.errors import Misconfigured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlLimits:
+    """The caps that bound one site, whatever it sends (seconds, bytes, counts)."""
+
+    connections_per_host: int = 8
+    requests_per_second: float = 20.0
+    request_deadline_seconds: float = 15.0
+    connect_seconds: float = 5.0
+    dns_seconds: float = 5.0
+    first_byte_seconds: float = 10.0
+    site_deadline_seconds: float = 240.0
+    bytes_per_site: int = 100_000_000
+    html_bytes: int = 2_000_000
+    robots_bytes: int = 524_288
+    sitemap_bytes: int = 52_428_800
+    sitemap_urls: int = 50_000
+    sitemap_index_children: int = 500
+    sitemap_documents: int = 50
+    sitemap_depth: int = 3
+    links_per_page: int = 1_000
+    url_length: int = 2_048
+    path_segments: int = 20
+    repeat_segment: int = 2
+    query_variants_per_path: int = 20
+    redirects: int = 5
+    max_crawl_delay_seconds: float = 30.0
+
+    def requests_per_site(self, max_pages: int) -> int:
+        return 3 * max_pages + 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchPolicy:
+    """What the fetch gate lets out beyond the fixed rules; `allow_networks` opens private ranges for laptops and tests."""
+
+    allow_networks: tuple[str, ...] = ()
+    allow_any_port: bool = False
+    self_hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is the same for every site of a deployment."""
+
+    stage: str = "local"
+    limits: CrawlLimits = field(default_factory=CrawlLimits)
+    policy: FetchPolicy = field(default_factory=FetchPolicy)
+    claim_batch: int = 100
+    lease_seconds: int = 330
+    per_host: int = 1
+    tick_slack_seconds: int = 300
+    debounce_seconds: int = 300
+    max_stale_days: int = 30
+    jitter_fraction: float = 0.1
+
+
+def require(environment: Mapping[str, str], *names: str) -> dict[str, str]:
+    """The named variables, or one sentence that names every missing one.
+
+    :raises Misconfigured: one or more are unset or empty.
+    """
+    missing = [name for name in names if not environment.get(name)]
+    if missing:
+        raise Misconfigured(
+            f"missing environment variable{'s' if len(missing) > 1 else ''} {', '.join(missing)}: "
+            "set them in the stack's configuration and deploy again",
+            code="missing_configuration",
+        )
+    return {name: environment[name] for name in names}
