@@ -56,7 +56,7 @@ class Transient(ServiceError):
 
 
 class FetchFailed(Transient):
-    """No usable answer: `code` is dns_failure, connect_failed, timeout, protocol_error, … ; `url` is the hop that failed."""
+    """No usable answer: `code` is dns_failure, connect_failed, timeout, …; `url` is the hop that failed."""
 
     code = "fetch_failed"
 

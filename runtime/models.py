@@ -13,9 +13,9 @@ from enum import StrEnum
 MIN_PAGES, DEFAULT_PAGES, MAX_PAGES = 1, 50, 10_000
 MIN_DESC, DEFAULT_DESC, MAX_DESC = 50, 500, 2_000
 MIN_INTERVAL, DEFAULT_INTERVAL, MAX_INTERVAL = 60, 10_080, 525_600
-"""Bounds of design section 5: pages, characters, minutes."""
+"""Bounds of what an owner may ask for: pages, characters, minutes."""
 
-ROBOTS_TOKEN = "LlmsTxtBot"
+ROBOTS_TOKEN = "LlmsTxtBot"  # noqa: S105 - a product token, no secret
 """The product token that robots.txt groups are matched against (RFC 9309 2.2.1)."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -52,7 +52,7 @@ class SiteOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """A row of `crawl_sites` (design section 4). `webhook_secret` is masked in repr."""
+    """A row of `crawl_sites`. Secrets are left out of the repr."""
 
     id: str
     base_url: str

@@ -65,7 +65,7 @@ class Requested:
 
 
 class Sites(Protocol):
-    """The rows (design section 4). One implementation contract, one test-suite, two stores."""
+    """The rows. One contract, one test-suite, two stores."""
 
     async def enroll(self, enrollment: Enrollment) -> tuple[Site, bool]:
         """Insert, or update the options of the row with this base_url; the flag says whether it is new.
@@ -182,7 +182,7 @@ class States(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One site to work on. `force` skips the sitemap verdict; `tick_total` lets the last worker of a tick know it is."""
+    """One site to work on. `tick_total` lets the last worker of a tick know that it is."""
 
     site_id: str
     tick_id: str | None = None

@@ -44,7 +44,7 @@ class CrawlLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchPolicy:
-    """What the fetch gate lets out beyond the fixed rules; `allow_networks` opens private ranges for laptops and tests."""
+    """What the fetch gate lets out beyond the fixed rules; `allow_networks` opens private ranges (CIDR)."""
 
     allow_networks: tuple[str, ...] = ()
     allow_any_port: bool = False
