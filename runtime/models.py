@@ -46,6 +46,7 @@ class SiteOptions:
     desc_length: int = DEFAULT_DESC
     recrawl_interval_minutes: int = DEFAULT_INTERVAL
     adaptive: bool = False
+    require_signature: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 

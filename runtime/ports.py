@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
 from runtime.reading import Response, Validators
+from runtime.settings import Settings
 
 MayVisit = Callable[[str], Awaitable[str | None]]
 """Asked before every hop: None lets the request out, a text is the reason not to (RFC 9309 2.2.2)."""
@@ -202,3 +203,21 @@ class Events(Protocol):
     """Where a run says what it is doing: a log line, a progress bar, a WebSocket frame."""
 
     def event(self, name: str, **fields: Any) -> None: ...
+
+
+Clock = Callable[[], datetime]
+"""The time, aware and in UTC. Doors pass the real one; tests pass their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """All ports of one process, chosen once by `wiring`."""
+
+    web: Web
+    sites: Sites
+    publisher: Publisher
+    states: States
+    queue: Queue
+    events: Events
+    clock: Clock
+    settings: Settings

@@ -93,12 +93,16 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that is listed. `description` is the full extracted text; the document cuts it."""
+    """A page that is listed. `description` is the full extracted text; the document cuts it.
+
+    `alternates` are the Markdown versions that the page names itself; `twin` is the one that was fetched and verified.
+    """
 
     url: str
     title: str
     description: str = ""
     twin: str | None = None
+    alternates: tuple[str, ...] = ()
     site_name: str = ""
     language: str = ""
 

@@ -1,0 +1,131 @@
+"""Which URL is asked for next: a deterministic queue, with a reason for every URL it does not take.
+
+Pure. The order is breadth first from the entry page, so that the pages a site puts forward come before a trap's
+hundredth calendar month; sitemap URLs follow the entry page's own links, shallow paths first. The same site gives the
+same order whatever the timing and whatever the hash seed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from runtime import urls
+from runtime.models import SiteOptions
+from runtime.reading import Left, LeftOut
+from runtime.settings import CrawlLimits
+
+NOT_PAGES = frozenset(
+    "7z avi bmp bz2 css csv dmg doc docx eot epub exe gif gz ico iso jar jpeg jpg js json map mjs mov mp3 mp4 mpeg ogg "
+    "otf pdf png ppt pptx rar rss atom svg tar tgz tif tiff ttf wasm wav webm webp whl woff woff2 xls xlsx xml xz zip".split()
+)
+"""Last path extensions that never name a page; the extension of the last segment, not a substring of the URL."""
+
+
+@dataclass(slots=True)
+class Frontier:
+    """The queue of one crawl. `home` is the landed entry URL; everything in scope is put on its origin."""
+
+    home: str
+    options: SiteOptions
+    limits: CrawlLimits
+    queue: deque[str] = field(default_factory=deque)
+    seen: set[str] = field(default_factory=set)
+    left_out: dict[str, LeftOut] = field(default_factory=dict)
+    matched: set[str] = field(default_factory=set)
+    _variants: dict[str, int] = field(default_factory=dict)
+    _raw: dict[str, str | None] = field(default_factory=dict)
+
+    def add(self, found: Iterable[str], *, front: bool = False) -> None:
+        """Queue what may be a page and was not met before, in the order given."""
+        fresh = [url for raw in found if (url := self._admit(raw)) is not None]
+        if front:
+            self.queue.extendleft(reversed(fresh))
+        else:
+            self.queue.extend(fresh)
+
+    def add_inventory(self, found: Iterable[str]) -> None:
+        """Queue a sitemap's URLs behind the entry page's links and before deeper ones: shallow first, then by URL."""
+        for raw in sorted(found, key=lambda url: (urlsplit(url).path.rstrip("/").count("/"), url)):
+            if (url := self._admit(raw)) is not None:
+                self.queue.append(url)
+
+    def pop(self) -> str | None:
+        return self.queue.popleft() if self.queue else None
+
+    def leave(self, url: str, reason: Left, detail: str = "") -> None:
+        """Record why a URL is not listed; the first reason stands."""
+        self.left_out.setdefault(url, LeftOut(url, reason, detail))
+
+    def identity(self, url: str) -> str | None:
+        """The URL on the entry page's origin (http/https and apex/www are one site), or None outside the site."""
+        known = self._raw.get(url, url)
+        if known is not url:
+            return known
+        result = urls.on_origin(self.home, url) if urls.in_scope(self.home, url) else None
+        self._raw[url] = result
+        return result
+
+    def _admit(self, raw: str) -> str | None:
+        if raw in self._raw and self._raw[raw] is None:
+            return None
+        url = self.identity(raw)
+        if url is None:
+            self.leave(raw, Left.OFF_SITE)
+            return None
+        if url in self.seen:
+            return None
+        self.seen.add(url)
+        refusal = self._refusal(url)
+        if refusal is not None:
+            self.leave(url, *refusal)
+            return None
+        return url
+
+    def _refusal(self, url: str) -> tuple[Left, str] | None:
+        parts = urlsplit(url)
+        segments = [segment for segment in parts.path.split("/") if segment]
+        if len(url) > self.limits.url_length or len(segments) > self.limits.path_segments:
+            return Left.TRAP, "the URL is too long"
+        if _repeats(segments, self.limits.repeat_segment + 1):
+            return Left.TRAP, "a path segment repeats"
+        extension = segments[-1].rpartition(".")[2].lower() if segments and "." in segments[-1] else ""
+        if extension in NOT_PAGES:
+            return Left.NOT_A_PAGE, f".{extension}"
+        reason = chosen(url, self.home, self.options, self.matched)
+        if reason is not None:
+            return reason
+        if parts.query:
+            variants = self._variants[parts.path] = self._variants.get(parts.path, 0) + 1
+            if variants > self.limits.query_variants_per_path:
+                return Left.TRAP, "too many query variants of one path"
+        return None
+
+
+def chosen(url: str, home: str, options: SiteOptions, matched: set[str] | None = None) -> tuple[Left, str] | None:
+    """Whether the owner's globs want a URL. The entry page is always read, since everything starts there."""
+    for pattern in options.exclude:
+        if urls.matches(pattern, url):
+            if matched is not None:
+                matched.add(pattern)
+            return Left.EXCLUDED, pattern
+    if not options.include or url == home:
+        return None
+    for pattern in options.include:
+        if urls.matches(pattern, url):
+            if matched is not None:
+                matched.add(pattern)
+            return None
+    return Left.NOT_INCLUDED, ""
+
+
+def _repeats(segments: list[str], times: int) -> bool:
+    """One segment, or one pair of segments, over and over: the mark of a relative-link trap (Heritrix)."""
+    step: Callable[[int, int], bool] = lambda i, width: all(  # noqa: E731 - two uses, one line apart
+        segments[i + k] == segments[i + k + width] for k in range(width * (times - 1))
+    )
+    return any(
+        step(i, width) for width in (1, 2) for i in range(len(segments) - width * times + 1)
+    )

@@ -1,0 +1,46 @@
+"""What an answer means for the list: listed, or left out with a reason. Pure."""
+
+from __future__ import annotations
+
+from runtime.reading import Left, PageReading, Response
+
+LOGIN_STATUSES = frozenset({401, 403, 407})
+
+
+def judge_status(response: Response, *, cap: int) -> tuple[Left, str] | None:
+    """What status, type and size alone decide; None means: read the page."""
+    status = response.status
+    if status == 404:
+        return Left.NOT_FOUND, "404"
+    if status == 410:
+        return Left.GONE, "410"
+    if status in LOGIN_STATUSES:
+        return Left.LOGIN, str(status)
+    if status in (204, 205) or (status == 200 and not response.body.strip()):
+        return Left.EMPTY, str(status)
+    if 300 <= status < 400:
+        return Left.NOT_A_PAGE, f"{status} without a usable Location"
+    if status != 200:
+        return Left.HTTP_ERROR, str(status)
+    if not response.complete and len(response.body) < cap:
+        # Cut by the server, not by our cap: the next reading may be whole.
+        return Left.TRUNCATED, "the body ended early"
+    return None
+
+
+def judge_page(reading: PageReading, *, redirected: bool) -> tuple[Left, str] | None:
+    """What the page itself decides; None means: it is listed. Decided from markup, never from words such as
+    "cloudflare" in the text (a page about captchas is a page)."""
+    if reading.challenge:
+        return Left.BLOCKED, "a challenge page was served"
+    if reading.script_shell:
+        return Left.NEEDS_RENDERING, "the page is an empty shell without scripts"
+    if not reading.indexable:
+        return Left.NOINDEX, "noindex"
+    if reading.password_form and (redirected or reading.visible_chars < 600):
+        return Left.LOGIN, "a login form was served"
+    if reading.is_error_title:
+        return Left.SOFT_404, reading.title[:80]
+    if not reading.title and not reading.h1 and reading.visible_chars == 0:
+        return Left.EMPTY, "no title and no text"
+    return None
