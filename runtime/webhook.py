@@ -92,9 +92,10 @@ def _signature_holds(valid: Iterable[str], headers: Mapping[str, str], body: byt
 
 def _key(secret: str) -> bytes:
     """The bytes behind `whsec_…`; a secret in another form is used as it is."""
-    if secret.startswith("whsec_"):
-        try:
-            return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
-        except (binascii.Error, ValueError):
-            pass
-    return secret.encode("utf-8", "surrogatepass")
+    plain = secret.encode("utf-8", "surrogatepass")
+    if not secret.startswith("whsec_"):
+        return plain
+    try:
+        return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except (binascii.Error, ValueError):
+        return plain

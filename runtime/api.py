@@ -1,0 +1,171 @@
+"""The HTTP contract: pure request to response, carried by the Lambda function URL and by `python -m runtime serve`.
+
+Paths match exactly. No answer holds a secret (but the webhook secret of a new site, once), a stack trace or somebody
+else's error text; every error is `{"detail": …, "code": …, "request_id": …}`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtime import enroll, management, metrics, urls, webhook
+from runtime.errors import InputError, NotFound, Refused, ServiceError, StaleClaim, Transient
+from runtime.http import Answer, HttpError, Request, parse_object
+from runtime.models import Site
+from runtime.ports import Message, World
+
+CRON_PATH = "/internal/cron/recrawl"
+HOOK_PATH = "/internal/hooks/site-changed"
+ANSWER_SECONDS = 1.8
+"""The webhook answers within two seconds, database slow or down included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What callers are checked against. Several values are valid at once while one is being rotated."""
+
+    cron: tuple[str, ...] = ()
+    api_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The routes.
+
+    :param secrets: reads the current secrets; raises Transient when they cannot be read, and the call is then refused.
+    :param tick: starts a tick and gives the number of sites claimed.
+    """
+
+    world: World
+    secrets: Callable[[], Awaitable[Secrets]]
+    tick: Callable[[], Awaitable[int]]
+
+    async def handle(self, request: Request) -> Answer:
+        """Answer any request; never raises."""
+        try:
+            return await self._route(request)
+        except HttpError as error:
+            return self._refuse(request, error.status, error.code, str(error), error.headers)
+        except InputError as error:
+            return self._refuse(request, 422, error.code, str(error), field=error.field)
+        except Refused as error:
+            return self._refuse(request, 422, error.code, f"url: {error}", field="url")
+        except NotFound as error:
+            return self._refuse(request, 404, error.code, str(error))
+        except (Transient, TimeoutError):
+            return self._refuse(request, 503, "unavailable", "try again later", {"retry-after": "30"})
+        except StaleClaim:
+            return self._refuse(request, 409, "busy", "the site is being crawled; try again later")
+        except ServiceError as error:
+            return self._refuse(request, 500, error.code, "the service is not set up correctly")
+        except Exception as error:  # noqa: BLE001 - the outermost wall: its text may hold anything, so only its type is logged
+            self.world.events.event("request_failed", request_id=request.id, error=type(error).__name__)
+            return self._refuse(request, 500, "internal", "an internal error; it was logged")
+
+    async def _route(self, request: Request) -> Answer:
+        routes: dict[str, tuple[str, Callable[[Request], Awaitable[Answer]]]] = {
+            "/health": ("GET", self._health),
+            CRON_PATH: ("POST", self._cron),
+            HOOK_PATH: ("POST", self._hook),
+        }
+        known = routes.get(request.path)
+        if known is not None:
+            method, handler = known
+            if request.method != method:
+                raise HttpError(405, "method_not_allowed", f"use {method}", {"allow": method})
+            return await handler(request)
+        if request.path == "/sites" or request.path.startswith("/sites/"):
+            await self._authorize(request)
+            return await management.route(request, self.world)
+        raise HttpError(404, "not_found", "there is nothing at this path")
+
+    async def _health(self, _: Request) -> Answer:
+        return Answer(200, {"status": "ok"})
+
+    async def _cron(self, request: Request) -> Answer:
+        secrets = await self.secrets()
+        if not webhook.equal_any(request.headers.get("x-cron-secret", ""), secrets.cron):
+            raise HttpError(401, "unauthorized", "Unauthorized")
+        total = await self.tick()
+        message = f"Recrawl of {total} due site{'' if total == 1 else 's'} started"
+        return Answer(200, {"status": "triggered", "message": message, "total": total})
+
+    async def _hook(self, request: Request) -> Answer:
+        given = parse_object(request)
+        base_url, secret = _hook_fields(given)
+        async with asyncio.timeout(ANSWER_SECONDS):
+            site = await self._find(base_url)
+            now = self.world.clock()
+            if site is None:
+                webhook.verify(None, headers=request.headers, body=request.body, body_secret=secret, now=now)
+                raise HttpError(404, "not_enrolled", "Site not enrolled")
+            if not webhook.verify(site, headers=request.headers, body=request.body, body_secret=secret, now=now):
+                self.world.events.event(metrics.WEBHOOK_UNAUTHORIZED, request_id=request.id, site_id=site.id)
+                raise HttpError(401, "unauthorized", "Invalid webhook secret")
+            if webhook.is_signed(request.headers):
+                message_id = request.headers["webhook-id"]
+                fresh = await self.world.sites.remember_webhook(
+                    site.id, message_id, ttl_seconds=webhook.REPLAY_SECONDS
+                )
+                if not fresh:
+                    raise HttpError(409, "replayed", "this webhook-id was used before")
+            return await self._schedule(request, site)
+
+    async def _schedule(self, request: Request, site: Site) -> Answer:
+        requested = await self.world.sites.request_recrawl(
+            site.id, debounce_seconds=self.world.settings.debounce_seconds
+        )
+        if requested.accepted:
+            # A message that cannot be queued is no loss: the row is due, and the next tick takes it.
+            await self.world.queue.send([Message(site_id=site.id, force=True)])
+        self.world.events.event(
+            metrics.WEBHOOK_ACCEPTED, request_id=request.id, site_id=site.id, accepted=requested.accepted
+        )
+        return Answer(
+            200,
+            {
+                "status": "scheduled" if requested.accepted else "already_scheduled",
+                "base_url": site.base_url,
+                "next_crawl_at": requested.next_crawl_at.isoformat(),
+            },
+        )
+
+    async def _find(self, base_url: str) -> Site | None:
+        try:
+            canonical = urls.canonical_base_url(base_url)
+        except InputError:
+            return None  # what cannot be enrolled is not enrolled
+        return await self.world.sites.find(canonical)
+
+    async def _authorize(self, request: Request) -> None:
+        secrets = await self.secrets()
+        if not webhook.equal_any(request.headers.get("x-api-key", ""), secrets.api_keys):
+            raise HttpError(401, "unauthorized", "send a valid X-Api-Key header")
+
+    def _refuse(
+        self,
+        request: Request,
+        status: int,
+        code: str,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        field: str | None = None,
+    ) -> Answer:
+        self.world.events.event("request_refused", request_id=request.id, status=status, code=code)
+        body: dict[str, Any] = {"detail": detail, "code": code, "request_id": request.id}
+        if field is not None:
+            body["field"] = field
+        return Answer(status, body, headers or {})
+
+
+def _hook_fields(given: Mapping[str, Any]) -> tuple[str, str | None]:
+    """`base_url` (top level, or under `data` as Standard Webhooks writes it) and the body secret."""
+    data = given.get("data")
+    base_url = given.get("base_url", data.get("base_url") if isinstance(data, dict) else None)
+    secret = given.get("webhook_secret")
+    if not isinstance(base_url, str) or not (secret is None or isinstance(secret, str)):
+        raise HttpError(400, "bad_request", "send base_url and webhook_secret as text")
+    return base_url, secret

@@ -1,0 +1,123 @@
+"""What one run remembers for the next: one compressed object a site, private, rewritten only when it changed.
+
+It is a cache of the site, never the truth about what is published (that is the row and the public object): a run that
+finds none, or one it cannot read, starts from a full crawl.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from runtime.errors import CorruptState
+from runtime.reading import DocumentState, Inventory, Left, LeftOut, Page, Validators
+
+VERSION = 1
+MAX_LEFT_OUT = 5_000
+"""Reasons that are kept for `why`; a trap can produce any number of URLs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteState:
+    """The memory of a site.
+
+    `pages`, `misses` and `left_out` are those of the last crawl; `site_hash` is the document that crawl gave, published
+    or not; `pinned_over` is set by a rollback to the `site_hash` that it put aside. `trust`, `held` and `schedule` are
+    the memories of the lastmod, guard and scheduling rooms, as JSON objects.
+    """
+
+    inventory: Inventory | None = None
+    robots: DocumentState | None = None
+    trust: Mapping[str, Any] = field(default_factory=dict)
+    pages: tuple[Page, ...] = ()
+    home: str | None = None
+    misses: Mapping[str, int] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
+    site_hash: str | None = None
+    pinned_over: str | None = None
+    held: Mapping[str, Any] | None = None
+    schedule: Mapping[str, float] = field(default_factory=dict)
+    last_full_crawl_at: datetime | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def twins(self) -> dict[str, str]:
+        return {page.url: page.twin for page in self.pages if page.twin is not None}
+
+
+def encode(state: SiteState) -> bytes:
+    """The stored form: gzip over sorted JSON without a time stamp, so that equal states are equal bytes."""
+    value = asdict(state)
+    value["version"] = VERSION
+    value["left_out"] = value["left_out"][:MAX_LEFT_OUT]
+    if state.last_full_crawl_at is not None:
+        value["last_full_crawl_at"] = state.last_full_crawl_at.isoformat()
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0)
+
+
+def decode(stored: bytes | None) -> SiteState:
+    """Read a state back; None gives an empty one.
+
+    :raises CorruptState: the object is not what `encode` wrote.
+    """
+    if stored is None:
+        return SiteState()
+    try:
+        value = json.loads(gzip.decompress(stored).decode("utf-8", "surrogatepass"))
+        if value.pop("version") != VERSION:
+            raise CorruptState("the state of the site was written by another version")
+        return SiteState(
+            inventory=_inventory(value["inventory"]),
+            robots=None if value["robots"] is None else _document(value["robots"]),
+            trust=value["trust"],
+            pages=tuple(_page(page) for page in value["pages"]),
+            home=value["home"],
+            misses=value["misses"],
+            left_out=tuple(LeftOut(item["url"], Left(item["reason"]), item["detail"]) for item in value["left_out"]),
+            site_hash=value["site_hash"],
+            pinned_over=value["pinned_over"],
+            held=value["held"],
+            schedule=value["schedule"],
+            last_full_crawl_at=_time(value["last_full_crawl_at"]),
+            options=value["options"],
+        )
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptState(f"the state of the site cannot be read ({type(error).__name__})") from error
+
+
+def _inventory(value: Mapping[str, Any] | None) -> Inventory | None:
+    if value is None:
+        return None
+    return Inventory(
+        entries=value["entries"],
+        complete=value["complete"],
+        documents=tuple(_document(item) for item in value["documents"]),
+        problems=tuple(value["problems"]),
+    )
+
+
+def _document(value: Mapping[str, Any]) -> DocumentState:
+    fields = dict(value)
+    fields["validators"] = Validators(**fields["validators"])
+    return DocumentState(**{name: _frozen(item) for name, item in fields.items()})
+
+
+def _page(value: Mapping[str, Any]) -> Page:
+    return Page(**{name: _frozen(item) for name, item in value.items()})
+
+
+def _frozen(value: Any) -> Any:
+    """JSON has lists where the values have tuples, at any depth."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(_frozen(item) for item in value)
+    return value
+
+
+def _time(value: str | None) -> datetime | None:
+    return None if value is None else datetime.fromisoformat(value)
