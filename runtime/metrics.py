@@ -3,6 +3,9 @@
 from typing import Final
 
 NAMESPACE: Final = "LlmsTxt"
+SERVICE: Final = "llms-txt"
+"""The value of the service dimension, the same for every function: an alarm need not know who emits a metric."""
+
 SERVICE_DIMENSION: Final = "service"
 STAGE_DIMENSION: Final = "stage"
 

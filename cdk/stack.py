@@ -1,0 +1,145 @@
+"""The stack: it joins the parts and defines none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from aws_cdk import CfnOutput, Fn, Stack
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from cdk.config import StageConfig
+from cdk.cron import CronTrigger
+from cdk.fanout import WorkQueue
+from cdk.function import RuntimeFunction
+from cdk.publishing import OBJECT_DELETE, OBJECT_READ, OBJECT_WRITE, Publishing
+from cdk.secrets import Secrets
+from cdk.webhook import PublicUrl
+from runtime import environment as env
+
+
+class AutoUpdatesStack(Stack):
+    """One stage of the service."""
+
+    def __init__(self, scope: Construct, id_: str, *, config: StageConfig, code: lambda_.Code, **kwargs: Any) -> None:
+        super().__init__(scope, id_, **kwargs)
+        self.config, self._code = config, code
+        self.secrets = Secrets(self, "Secrets", config=config)
+        self.publishing = Publishing(self, "Publishing", config=config)
+        self.work = WorkQueue(self, "Work", config=config)
+        self.dispatcher = self._add_dispatcher()
+        self.webhook = self._add_webhook()
+        self.url = PublicUrl(self, "Url", function=self.webhook)
+        self.worker = self._add_worker()
+        self.cron = CronTrigger(self, "Cron", config=config, dispatcher=self.dispatcher, secret=self.secrets.cron)
+        self._add_outputs()
+
+    def _add_dispatcher(self) -> RuntimeFunction:
+        """Claims the sites that are due and queues them: the database and the queue, nothing else."""
+        secrets = {env.SUPABASE_SECRET_ARN: self.secrets.supabase, env.CRON_SECRET_ARN: self.secrets.cron}
+        function = RuntimeFunction(
+            self,
+            "Dispatcher",
+            name="cron",
+            description="Claims the sites that are due and queues one message a site",
+            code=self._code,
+            config=self.config,
+            memory_mb=self.config.dispatcher_memory_mb,
+            timeout=self.config.dispatcher_timeout,
+            reserved_concurrency=self.config.dispatcher_concurrency,
+            variables=self._variables(secrets, self._own_host()),
+        )
+        _grant_read(function, secrets)
+        self.work.queue.grant_send_messages(function.function)
+        return function
+
+    def _add_webhook(self) -> RuntimeFunction:
+        """Answers the public URL. It publishes only on a rollback, and deletes what belongs to a deleted site."""
+        secrets = {
+            env.SUPABASE_SECRET_ARN: self.secrets.supabase,
+            env.CRON_SECRET_ARN: self.secrets.cron,
+            env.API_KEY_SECRET_ARN: self.secrets.api_key,
+            env.R2_SECRET_ARN: self.secrets.r2,
+        }
+        function = RuntimeFunction(
+            self,
+            "Webhook",
+            name="webhook",
+            description="Answers webhooks and the management API",
+            code=self._code,
+            config=self.config,
+            memory_mb=self.config.webhook_memory_mb,
+            timeout=self.config.webhook_timeout,
+            reserved_concurrency=self.config.webhook_concurrency,
+            # Its own URL cannot be among its own variables; every request carries it (requestContext.domainName).
+            variables=self._variables(secrets, self._own_host()),
+        )
+        _grant_read(function, secrets)
+        self.work.queue.grant_send_messages(function.function)
+        self.publishing.grant_public(function, OBJECT_READ, OBJECT_WRITE, OBJECT_DELETE)
+        self.publishing.grant_state(function, OBJECT_READ, OBJECT_DELETE)
+        return function
+
+    def _add_worker(self) -> RuntimeFunction:
+        """Crawls and publishes; queues itself again when a long crawl needs another turn."""
+        secrets = {
+            env.SUPABASE_SECRET_ARN: self.secrets.supabase,
+            env.R2_SECRET_ARN: self.secrets.r2,
+            env.BRIGHTDATA_SECRET_ARN: self.secrets.bright_data,
+            env.MODEL_SECRET_ARN: self.secrets.model,
+        }
+        function = RuntimeFunction(
+            self,
+            "Worker",
+            name="worker",
+            description="Recrawls one batch of sites and publishes what changed",
+            code=self._code,
+            config=self.config,
+            memory_mb=self.config.worker_memory_mb,
+            timeout=self.config.worker_timeout,
+            variables=self._variables(secrets, self._own_host(), self.url.host),
+        )
+        _grant_read(function, secrets)
+        self.work.queue.grant_send_messages(function.function)
+        self.work.feed(function)
+        self.publishing.grant_public(function, OBJECT_READ, OBJECT_WRITE)
+        self.publishing.grant_state(function, OBJECT_READ, OBJECT_WRITE)
+        return function
+
+    def _variables(self, secrets: Mapping[str, secretsmanager.Secret | None], *self_hosts: str) -> dict[str, str]:
+        variables = {
+            env.QUEUE_URL: self.work.queue.queue_url,
+            env.PUBLIC_BUCKET: self.publishing.public_bucket_name,
+            env.PUBLIC_BASE_URL: self.publishing.base_url,
+            env.PUBLIC_ENDPOINT_URL: self.publishing.endpoint_url,
+            env.STATE_BUCKET: self.publishing.state.bucket_name,
+            env.ALLOW_NETWORKS: self.config.allow_networks,
+            env.SELF_HOSTS: Fn.join(",", list(self_hosts)),
+            env.LEASE_SECONDS: str(self.config.lease_seconds),
+            env.CLAIM_BATCH: str(self.config.claim_batch),
+        }
+        return variables | {name: secret.secret_arn for name, secret in secrets.items() if secret}
+
+    def _own_host(self) -> str:
+        """The host of the public files, which the crawler must not crawl."""
+        return Fn.select(2, Fn.split("/", self.publishing.base_url))
+
+    def _add_outputs(self) -> None:
+        fill = "fill it: aws secretsmanager put-secret-value --secret-id <this> --secret-string file://<json>"
+        CfnOutput(self, "FunctionUrl", value=self.url.address, description="Webhooks and the management API")
+        CfnOutput(self, "PublicBaseUrl", value=self.publishing.base_url, description="Where readers find llms.txt")
+        CfnOutput(self, "QueueUrl", value=self.work.queue.queue_url, description="The work queue")
+        CfnOutput(self, "ScheduleRule", value=self.cron.rule.rule_name, description="The rule that ticks")
+        CfnOutput(self, "DispatcherName", value=self.dispatcher.function.function_name, description="Run now: invoke")
+        for name, secret in {"CronSecretArn": self.secrets.cron, "ApiKeySecretArn": self.secrets.api_key}.items():
+            CfnOutput(self, name, value=secret.secret_arn, description="Generated; read it with get-secret-value")
+        for secret in self.secrets.to_fill:
+            CfnOutput(self, f"{secret.node.id}SecretArn", value=secret.secret_arn, description=f"Empty; {fill}")
+
+
+def _grant_read(function: RuntimeFunction, secrets: Mapping[str, secretsmanager.Secret | None]) -> None:
+    for secret in secrets.values():
+        if secret:
+            secret.grant_read(function.function)

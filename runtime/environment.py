@@ -1,0 +1,48 @@
+"""Names of the environment variables that the infrastructure sets and the doors read.
+
+One list for both sides, so that a name cannot be spelled two ways. Secrets are never in the environment: a variable
+that ends in `_ARN` says where one is. What such a secret holds is written beside its name.
+"""
+
+from typing import Final
+
+STAGE: Final = "LLMS_STAGE"
+
+SUPABASE_SECRET_ARN: Final = "LLMS_SUPABASE_SECRET_ARN"  # noqa: S105 - a name
+"""JSON `{"url": …, "key": …}`: the project's URL and its service-role key."""
+
+R2_SECRET_ARN: Final = "LLMS_R2_SECRET_ARN"  # noqa: S105 - a name
+"""JSON `{"endpoint": …, "access_key_id": …, "secret_access_key": …, "bucket": …}`; unset when publishing to S3."""
+
+CRON_SECRET_ARN: Final = "LLMS_CRON_SECRET_ARN"  # noqa: S105 - a name
+"""Plain text, generated; AWSPREVIOUS stays valid while a rotation is under way."""
+
+API_KEY_SECRET_ARN: Final = "LLMS_API_KEY_SECRET_ARN"  # noqa: S105 - a name
+"""Plain text, generated."""
+
+BRIGHTDATA_SECRET_ARN: Final = "LLMS_BRIGHTDATA_SECRET_ARN"  # noqa: S105 - a name
+"""JSON `{"api_key": …, "zone": …}`; unset when the unlocker is off."""
+
+MODEL_SECRET_ARN: Final = "LLMS_MODEL_SECRET_ARN"  # noqa: S105 - a name
+"""JSON with the model provider's settings; unset when model-written descriptions are off."""
+
+QUEUE_URL: Final = "LLMS_QUEUE_URL"
+PUBLIC_BUCKET: Final = "LLMS_PUBLIC_BUCKET"
+PUBLIC_BASE_URL: Final = "LLMS_PUBLIC_BASE_URL"
+"""Where readers find the files: scheme and host, no slash at the end."""
+
+PUBLIC_ENDPOINT_URL: Final = "LLMS_PUBLIC_ENDPOINT_URL"
+"""The S3 endpoint of the public bucket (R2); empty for Amazon S3."""
+
+STATE_BUCKET: Final = "LLMS_STATE_BUCKET"
+ALLOW_NETWORKS: Final = "LLMS_ALLOW_NETWORKS"
+"""Comma-separated CIDR blocks the fetch gate lets out besides the public internet; the local stage only."""
+
+SELF_HOSTS: Final = "LLMS_SELF_HOSTS"
+"""Comma-separated host names of this very service, which are never crawled."""
+
+LEASE_SECONDS: Final = "LLMS_LEASE_SECONDS"
+CLAIM_BATCH: Final = "LLMS_CLAIM_BATCH"
+
+POWERTOOLS_SERVICE: Final = "POWERTOOLS_SERVICE_NAME"
+POWERTOOLS_NAMESPACE: Final = "POWERTOOLS_METRICS_NAMESPACE"
