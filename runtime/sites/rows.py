@@ -1,0 +1,196 @@
+"""A row of the database as a value of ours, and the other way round; the same for both stores.
+
+A row is a mapping from column names to JSON values: times are ISO 8601 text, `include`, `exclude` and `counts` are
+JSON or JSON text. A NULL where the specification's table allows one reads as that column's default.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, overload
+from urllib.parse import urlsplit
+
+from runtime import models
+from runtime.errors import CorruptState, InputError, StaleClaim
+from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
+
+Row = Mapping[str, Any]
+
+MAX_ATTEMPTS = 3
+"""A site claimed this often without a commit is quarantined: something about it kills whoever works on it."""
+
+QUARANTINE = "quarantined: three workers in a row took this site and died without a result"
+RUNS_KEPT_DAYS = 365
+
+
+def stamp(moment: datetime) -> str:
+    """An instant as UTC text of fixed width, so that text order is time order."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+@overload
+def instant(value: str) -> datetime: ...
+@overload
+def instant(value: None) -> None: ...
+def instant(value: str | None) -> datetime | None:
+    return None if value is None else datetime.fromisoformat(value).astimezone(UTC)
+
+
+def host_of(base_url: str) -> str:
+    """What politeness is owed to: host and port, as in a Host header (RFC 9110 7.2)."""
+    return urlsplit(base_url).netloc.lower() or base_url
+
+
+def site(row: Row) -> Site:
+    """:raises CorruptState: a column holds what no version of ours writes."""
+    try:
+        return _site(row)
+    except (KeyError, TypeError, ValueError) as bad:
+        raise CorruptState(
+            f"the row of site {row.get('id')} cannot be read: compare it with the schema, or delete and enroll again",
+            code="corrupt_row",
+        ) from bad
+
+
+def _site(row: Row) -> Site:
+    return Site(
+        id=str(row["id"]),
+        base_url=str(row["base_url"]),
+        options=SiteOptions(
+            max_pages=_number(row["max_pages"], models.DEFAULT_PAGES),
+            desc_length=_number(row["desc_length"], models.DEFAULT_DESC),
+            recrawl_interval_minutes=_number(row["recrawl_interval_minutes"], models.DEFAULT_INTERVAL),
+            adaptive=bool(row["adaptive"]),
+            include=tuple(_json(row["include"]) or ()),
+            exclude=tuple(_json(row["exclude"]) or ()),
+        ),
+        status=SiteStatus(row["status"]),
+        webhook_secret=row["webhook_secret"] or "",
+        previous_webhook_secret=row["previous_webhook_secret"] or "",
+        previous_secret_until=instant(row["previous_secret_until"]),
+        sentinel_url=row["sentinel_url"],
+        sentinel_last_modified=instant(row["sentinel_last_modified"]),
+        avg_change_interval_minutes=row["avg_change_interval_minutes"],
+        latest_llms_hash=row["latest_llms_hash"],
+        latest_llms_url=row["latest_llms_url"],
+        last_crawled_at=instant(row["last_crawled_at"]),
+        last_changed_at=instant(row["last_changed_at"]),
+        last_checked_at=instant(row["last_checked_at"]),
+        last_outcome=None if row["last_outcome"] is None else Outcome(row["last_outcome"]),
+        last_error=row["last_error"],
+        failure_count=_number(row["failure_count"], 0),
+        requested_at=instant(row["requested_at"]),
+        next_crawl_at=instant(row["next_crawl_at"]),
+        generation=_number(row["generation"], 0),
+        lease_owner=row["lease_owner"],
+        lease_until=instant(row["lease_until"]),
+        attempts=_number(row["attempts"], 0),
+        created_at=instant(row["created_at"]) or models.EPOCH,
+        updated_at=instant(row["updated_at"]) or models.EPOCH,
+    )
+
+
+def claim(row: Row) -> Claim:
+    """A row that was just leased. A pending request makes the run a forced one."""
+    leased = site(row)
+    if leased.lease_owner is None or leased.lease_until is None or row["claimed_at"] is None:
+        raise CorruptState(f"site {leased.id} was claimed without a lease", code="corrupt_row")
+    return Claim(
+        site=leased,
+        generation=leased.generation,
+        lease_owner=leased.lease_owner,
+        lease_until=leased.lease_until,
+        claimed_at=instant(row["claimed_at"]),
+        forced=leased.requested_at is not None,
+    )
+
+
+def run(row: Row) -> Run:
+    try:
+        return Run(
+            id=str(row["id"]),
+            site_id=str(row["site_id"]),
+            tick_id=row["tick_id"],
+            generation=int(row["generation"]),
+            outcome=Outcome(row["outcome"]),
+            reason=row["reason"],
+            error=row["error"],
+            counts=_json(row["counts"]) or {},
+            llms_hash=row["llms_hash"],
+            started_at=instant(row["started_at"]),
+            finished_at=instant(row["finished_at"]),
+            duration_ms=int(row["duration_ms"]),
+        )
+    except (KeyError, TypeError, ValueError) as bad:
+        raise CorruptState(f"a run of site {row.get('site_id')} cannot be read", code="corrupt_row") from bad
+
+
+def claims(leased: Sequence[Row]) -> list[Claim]:
+    """The claims of a batch. A row that cannot be read costs itself alone: it runs into quarantine unworked.
+
+    :raises CorruptState: none of them can be read.
+    """
+    good, bad = [], []
+    for row in leased:
+        try:
+            good.append(claim(row))
+        except CorruptState as unreadable:
+            bad.append(unreadable)
+    if bad and not good:
+        raise bad[0]
+    return good
+
+
+def tick_outcome(row: Row) -> tuple[Outcome, bool]:
+    return Outcome(row["outcome"]), bool(row["crawled"])
+
+
+def due_summary(row: Row) -> DueSummary:
+    return DueSummary(due=row["due"], overdue=row["overdue"], oldest_due_at=instant(row["oldest_due_at"]))
+
+
+def stale(claim: Claim) -> StaleClaim:
+    return StaleClaim(f"site {claim.site.id}: the lease of generation {claim.generation} was lost; nothing was written")
+
+
+def check_lease(owner: str, lease_seconds: int) -> None:
+    """:raises InputError: a lease that nobody holds, or that never ends or never begins."""
+    if not owner:
+        raise InputError("owner", "must not be empty")
+    if lease_seconds < 1:
+        raise InputError("lease_seconds", "must be at least 1")
+
+
+def check_secret(secret: str) -> None:
+    if not secret:
+        raise InputError("webhook_secret", "must not be empty")
+
+
+def option_columns(options: SiteOptions) -> dict[str, Any]:
+    """The columns an owner chooses, as JSON values."""
+    return {
+        "max_pages": options.max_pages,
+        "desc_length": options.desc_length,
+        "recrawl_interval_minutes": options.recrawl_interval_minutes,
+        "adaptive": options.adaptive,
+        "include": list(options.include),
+        "exclude": list(options.exclude),
+    }
+
+
+def commit_columns(commit: Commit) -> dict[str, Any]:
+    """A commit as JSON values, under its own field names."""
+    moments = ("next_crawl_at", "sentinel_last_modified")
+    columns = {name: getattr(commit, name) for name in commit.__slots__}
+    columns |= {name: None if columns[name] is None else stamp(columns[name]) for name in moments}
+    return columns | {"counts": dict(commit.counts)}
+
+
+def _number(value: int | None, default: int) -> int:
+    return default if value is None else int(value)
+
+
+def _json(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value

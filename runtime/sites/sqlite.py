@@ -1,0 +1,177 @@
+"""`SqliteSites`: the rows in one file, for one machine. The contract is the one of `runtime.ports.Sites`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from runtime.errors import NotFound
+from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
+from runtime.ports import Enrollment, Requested
+from runtime.sites import rows, transitions
+from runtime.sites import sqlite_statements as sql
+from runtime.sites.rows import stamp
+from runtime.sites.sqlite_file import SqliteFile, translation
+
+
+class SqliteSites:
+    """`clock` is the database clock: the only time that leases, due times and debounces are measured by."""
+
+    def __init__(self, path: Path | str, *, clock: Callable[[], datetime]) -> None:
+        self._file = SqliteFile(path)
+        self._clock = clock
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    async def enroll(self, enrollment: Enrollment) -> tuple[Site, bool]:
+        status = SiteStatus.ACTIVE if enrollment.enabled else SiteStatus.PAUSED
+        with self._file.transaction(write=True) as db:
+            now = self._clock()
+            row = sql.by_url(db, enrollment.base_url)
+            if row is not None:
+                changes = transitions.enrolled(row, enrollment) | transitions.with_status(row, status, now)
+                return rows.site(sql.change(db, row["id"], changes, now)), False
+            fresh = rows.option_columns(enrollment.options) | {
+                "webhook_secret": enrollment.webhook_secret or None,
+                "sentinel_url": enrollment.sentinel_url,
+                "status": status.value,
+                "next_crawl_at": stamp(now),
+            }
+            return sql.insert_site(db, enrollment.base_url, fresh, now), True
+
+    async def get(self, site_id: str) -> Site:
+        with self._file.transaction(write=False) as db:
+            return rows.site(sql.by_id(db, site_id))
+
+    async def find(self, base_url: str) -> Site | None:
+        with self._file.transaction(write=False) as db:
+            row = sql.by_url(db, base_url)
+            return None if row is None else rows.site(row)
+
+    async def list_sites(self, *, after: str | None = None, limit: int = 100) -> list[Site]:
+        with self._file.transaction(write=False) as db:
+            return [
+                rows.site(row) for row in sql.select(db, sql.LISTED, {"after": after or "", "limit": max(0, limit)})
+            ]
+
+    async def update(
+        self, site_id: str, *, options: SiteOptions | None = None, status: SiteStatus | None = None
+    ) -> Site:
+        with self._file.transaction(write=True) as db:
+            now, row = self._clock(), sql.by_id(db, site_id)
+            changes = transitions.reoptioned(row, options) if options else {}
+            changes |= transitions.with_status(row, status, now) if status else {}
+            return rows.site(sql.change(db, site_id, changes, now))
+
+    async def rotate_secret(self, site_id: str, secret: str, *, overlap_seconds: int) -> Site:
+        rows.check_secret(secret)
+        with self._file.transaction(write=True) as db:
+            now = self._clock()
+            changes = transitions.rotated(sql.by_id(db, site_id), secret, overlap_seconds, now)
+            return rows.site(sql.change(db, site_id, changes, now))
+
+    async def delete(self, site_id: str) -> None:
+        with self._file.transaction(write=True) as db:
+            if not db.execute("DELETE FROM crawl_sites WHERE id = ?", (site_id,)).rowcount:
+                raise NotFound("there is no such site")
+
+    async def claim_due(
+        self, *, limit: int, lease_seconds: int, owner: str, per_host: int = 1, slack_seconds: int = 0
+    ) -> list[Claim]:
+        rows.check_lease(owner, lease_seconds)
+        with self._file.transaction(write=True) as db:
+            now = self._clock()
+            bounds = {"now": stamp(now), "due": stamp(now + timedelta(seconds=slack_seconds))}
+            for row in sql.select(db, sql.EXHAUSTED, bounds):
+                sql.quarantine(db, row, now)
+            due = sql.select(db, sql.CLAIMABLE, bounds | {"per_host": max(1, per_host), "limit": max(0, limit)})
+            leases = [(row["id"], transitions.leased(row, owner, lease_seconds, now)) for row in due]
+            return rows.claims([sql.change(db, site_id, lease, now) for site_id, lease in leases])
+
+    async def claim_site(self, site_id: str, *, lease_seconds: int, owner: str, force: bool = False) -> Claim | None:
+        rows.check_lease(owner, lease_seconds)
+        with self._file.transaction(write=True) as db:
+            now, row = self._clock(), sql.by_id(db, site_id)
+            if row["lease_until"] is not None and row["lease_until"] > stamp(now):
+                return None
+            if row["attempts"] >= rows.MAX_ATTEMPTS:
+                sql.quarantine(db, row, now)
+                return None
+            changes = transitions.forced(row, now) if force else {}
+            changes |= transitions.leased(row, owner, lease_seconds, now)
+            return rows.claim(sql.change(db, site_id, changes, now))
+
+    async def renew_lease(self, claim: Claim, *, lease_seconds: int) -> Claim:
+        rows.check_lease(claim.lease_owner, lease_seconds)
+        with self._file.transaction(write=True) as db:
+            now = self._clock()
+            if sql.held(db, claim) is None:
+                raise rows.stale(claim)
+            until = {"lease_until": stamp(now + timedelta(seconds=lease_seconds))}
+            return replace(rows.claim(sql.change(db, claim.site.id, until, now)), forced=claim.forced)
+
+    async def release(self, claim: Claim) -> None:
+        with self._file.transaction(write=True) as db:
+            row = sql.held(db, claim)
+            if row is not None:
+                sql.change(db, claim.site.id, transitions.released(row), self._clock())
+
+    async def commit_run(self, claim: Claim, commit: Commit) -> Site:
+        with self._file.transaction(write=True) as db:
+            now, row = self._clock(), sql.held(db, claim)
+            if row is None:
+                if sql.is_committed(db, claim, commit.run_id):
+                    return rows.site(sql.by_id(db, claim.site.id))
+                raise rows.stale(claim)
+            sql.record(db, row, commit, now)
+            return rows.site(sql.change(db, claim.site.id, transitions.committed(row, commit, now), now))
+
+    async def request_recrawl(self, site_id: str, *, debounce_seconds: int = 300) -> Requested:
+        with self._file.transaction(write=True) as db:
+            now, row = self._clock(), sql.by_id(db, site_id)
+            changes, accepted = transitions.requested(row, debounce_seconds, now)
+            sql.change(db, site_id, changes, now)
+            return Requested(site_id, rows.instant(changes["next_crawl_at"]), accepted)
+
+    async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary:
+        now = self._clock()
+        overdue = stamp(now - timedelta(seconds=slack_seconds))
+        with self._file.transaction(write=False) as db:
+            bounds = {"now": stamp(now), "due": stamp(now), "overdue": overdue}
+            return rows.due_summary(sql.select(db, sql.SUMMARY, bounds)[0])
+
+    async def runs(self, site_id: str, *, limit: int = 20, before: datetime | None = None) -> list[Run]:
+        bounds = {"id": site_id, "before": stamp(before) if before else None, "limit": max(0, limit)}
+        with self._file.transaction(write=False) as db:
+            return [rows.run(row) for row in sql.select(db, sql.RUNS, bounds)]
+
+    async def tick_outcomes(self, tick_id: str) -> list[tuple[Outcome, bool]]:
+        with self._file.transaction(write=False) as db:
+            return [rows.tick_outcome(row) for row in sql.select(db, sql.TICK, {"tick": tick_id})]
+
+    async def remember_webhook(self, site_id: str, message_id: str, *, ttl_seconds: int = 900) -> bool:
+        with self._file.transaction(write=True) as db:
+            now, seen = self._clock(), {"site_id": sql.by_id(db, site_id)["id"], "message_id": message_id}
+            db.execute("DELETE FROM webhook_messages WHERE expires_at <= ?", (stamp(now),))
+            if sql.select(db, sql.SEEN, seen):
+                return False
+            sql.insert(db, "webhook_messages", seen | {"expires_at": stamp(now + timedelta(seconds=ttl_seconds))})
+            return True
+
+    async def check(self) -> None:
+        """:raises CorruptState: pages of the file are damaged."""
+        with self._file.transaction(write=True) as db:
+            damaged = [row for row in sql.select(db, "PRAGMA quick_check(1)", {}) if row["quick_check"] != "ok"]
+        if damaged:
+            raise translation(self._file.path, "SQLITE_CORRUPT")

@@ -1,0 +1,266 @@
+"""The contract of both stores: changes announced by webhook, their debounce, and replayed messages."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from runtime.models import Outcome, SiteStatus
+from tests.runtime.sites.store import START, Store, commit
+
+WEEK = timedelta(days=7)
+
+
+async def crawled(store: Store, url: str = "https://docs.example.com/"):
+    """A site that was crawled and has nothing to do for a week."""
+    return await store.run(await store.enroll(url), next_crawl_at=store.now + WEEK)
+
+
+async def test_a_request_makes_a_site_due_now_and_its_run_a_forced_one(store: Store):
+    """The answer says when; the claim says that the sitemap is not to be asked."""
+    site = await crawled(store)
+    now = store.advance(hours=1)
+    answer = await store.sites.request_recrawl(site.id)
+
+    assert (site.id, now, True) == (answer.site_id, answer.next_crawl_at, answer.accepted)
+    assert now == (await store.sites.get(site.id)).requested_at
+    (claim,) = await store.claim_due()
+    assert claim.forced
+    done = await store.sites.commit_run(claim, commit(next_crawl_at=now + WEEK))
+    assert (None, now + WEEK) == (done.requested_at, done.next_crawl_at)
+
+
+async def test_a_request_never_delays_a_site(store: Store):
+    """A site that is overdue already stays so."""
+    site = await store.enroll()
+    store.advance(hours=1)
+
+    assert (await store.sites.request_recrawl(site.id)).next_crawl_at == START
+
+
+async def test_a_request_during_the_run_survives_its_commit(store: Store):
+    """The change may have come after the page was read: a second, forced run follows, at once."""
+    site = await crawled(store)
+    claim = await store.claim(site)
+    now = store.advance(seconds=30)
+    await store.sites.request_recrawl(site.id)
+    store.advance(seconds=30)
+    row = await store.sites.commit_run(claim, commit(next_crawl_at=store.now + WEEK))
+
+    assert (now, now) == (row.requested_at, row.next_crawl_at)
+    (again,) = await store.claim_due()
+    assert again.forced
+    done = await store.sites.commit_run(again, commit(next_crawl_at=store.now + WEEK))
+    assert (None, store.now + WEEK) == (done.requested_at, done.next_crawl_at)
+
+
+async def test_a_request_in_the_very_moment_of_the_claim_is_not_lost(store: Store):
+    """Claims and requests are ordered by the row, not by a clock that may not have moved between them."""
+    site = await crawled(store)
+    claim = await store.claim(site)
+    await store.sites.request_recrawl(site.id)
+    row = await store.sites.commit_run(claim, commit(next_crawl_at=START + WEEK))
+
+    assert (row.requested_at, row.next_crawl_at) == (START, START)
+
+
+async def test_a_burst_is_one_run_now_and_one_after_the_debounce(store: Store):
+    """A thousand calls: the first is accepted, those during its run share the next slot, and that is all."""
+    site = await crawled(store)
+    first = await store.sites.request_recrawl(site.id, debounce_seconds=300)
+    (claim,) = await store.claim_due()
+    later = [await store.sites.request_recrawl(site.id, debounce_seconds=300) for _ in range(50)]
+    slot = START + timedelta(seconds=300)
+
+    assert first.accepted
+    assert {False} == {answer.accepted for answer in later}
+    row = await store.sites.commit_run(claim, commit(next_crawl_at=START + WEEK))
+    assert slot == row.next_crawl_at
+    store.advance(seconds=299)
+    assert await store.claim_due() == []
+    store.advance(seconds=1)
+    (again,) = await store.claim_due()
+    done = await store.sites.commit_run(again, commit(run_id="run-2", next_crawl_at=START + WEEK))
+    assert (done.requested_at, done.next_crawl_at) == (None, START + WEEK)
+
+
+async def test_the_shared_slot_is_a_run_of_its_own_for_the_debounce(store: Store):
+    """Right after the deferred run, the next call waits as well: one run in 300 s, whatever the pattern of calls."""
+    site = await crawled(store)
+    await store.sites.request_recrawl(site.id)
+    await store.run(site, next_crawl_at=START + WEEK)
+    await store.sites.request_recrawl(site.id)
+    store.advance(seconds=300)
+    (claim,) = await store.claim_due()
+    await store.sites.commit_run(claim, commit(run_id="run-x", next_crawl_at=START + WEEK))
+    store.advance(seconds=10)
+    answer = await store.sites.request_recrawl(site.id)
+
+    assert (False, START + timedelta(seconds=600)) == (answer.accepted, answer.next_crawl_at)
+    assert await store.claim_due() == []
+
+
+async def test_a_call_within_the_debounce_of_a_finished_run_waits_for_its_end(store: Store):
+    """The site is due when the debounce of the last accepted request ends, not later and not lost."""
+    site = await crawled(store)
+    await store.sites.request_recrawl(site.id)
+    await store.run(site, next_crawl_at=START + WEEK)
+    store.advance(seconds=60)
+    answer = await store.sites.request_recrawl(site.id)
+
+    assert (False, START + timedelta(seconds=300)) == (answer.accepted, answer.next_crawl_at)
+    store.advance(seconds=240)
+    (claim,) = await store.claim_due()
+    assert claim.forced
+
+
+async def test_a_call_while_the_first_still_waits_joins_it(store: Store):
+    """The run that has not begun will see this change too: no second one is planned."""
+    site = await crawled(store)
+    await store.sites.request_recrawl(site.id)
+    store.advance(seconds=20)
+    answer = await store.sites.request_recrawl(site.id)
+
+    assert (answer.accepted, answer.next_crawl_at) == (False, START)
+    (claim,) = await store.claim_due()
+    row = await store.sites.commit_run(claim, commit(next_crawl_at=store.now + WEEK))
+    assert (None, store.now + WEEK) == (row.requested_at, row.next_crawl_at)
+
+
+async def test_after_the_debounce_a_request_is_accepted_again(store: Store):
+    """Exactly at its end; and a debounce of zero accepts every call."""
+    site = await crawled(store)
+    assert (await store.sites.request_recrawl(site.id, debounce_seconds=300)).accepted
+    await store.run(site)
+    store.advance(seconds=300)
+    assert (await store.sites.request_recrawl(site.id, debounce_seconds=300)).accepted
+    assert (await store.sites.request_recrawl(site.id, debounce_seconds=0)).accepted
+
+
+async def test_a_failed_run_keeps_the_wish_and_its_own_back_off(store: Store):
+    """The announced change has still not been seen: the retry is forced, and comes when the scheduler says."""
+    site = await crawled(store)
+    await store.sites.request_recrawl(site.id)
+    retry = START + timedelta(minutes=15)
+    row = await store.run(site, Outcome.FAILED, next_crawl_at=retry, failure_count=1, error="timeout")
+
+    assert retry == row.next_crawl_at
+    store.advance(minutes=15)
+    (claim,) = await store.claim_due()
+    assert claim.forced
+
+
+async def test_a_site_that_keeps_failing_is_not_retried_by_each_call(store: Store):
+    """The debounce holds after a failure too."""
+    site = await crawled(store)
+    await store.sites.request_recrawl(site.id)
+    await store.run(site, Outcome.FAILED, next_crawl_at=START + timedelta(hours=1), failure_count=1)
+    store.advance(seconds=5)
+    answer = await store.sites.request_recrawl(site.id)
+
+    assert (False, START + timedelta(seconds=300)) == (answer.accepted, answer.next_crawl_at)
+
+
+async def test_a_killed_run_of_a_request_is_done_over_without_another_slot(store: Store):
+    """A call after the lease has run out joins the run that will replace the dead one."""
+    site = await crawled(store)
+    await store.sites.request_recrawl(site.id)
+    await store.claim_due(lease_seconds=60)
+    store.advance(seconds=61)
+    answer = await store.sites.request_recrawl(site.id)
+
+    assert (answer.accepted, answer.next_crawl_at) == (False, START)
+    (again,) = await store.claim_due()
+    assert again.forced
+
+
+async def test_a_released_claim_gives_the_wish_back(store: Store):
+    """Nothing was read: the request is as unserved as before."""
+    site = await crawled(store)
+    await store.sites.request_recrawl(site.id)
+    (claim,) = await store.claim_due()
+    await store.sites.release(claim)
+    store.advance(seconds=5)
+
+    assert (await store.sites.request_recrawl(site.id)).next_crawl_at == START
+    (again,) = await store.claim_due()
+    assert again.forced
+
+
+async def test_one_valid_webhook_revives_a_disabled_site(store: Store):
+    """Failures are forgotten and the site is due; the scheduler may start counting again."""
+    site = await store.run(
+        await store.enroll(), Outcome.FAILED, status=SiteStatus.DISABLED, failure_count=10, error="down"
+    )
+    answer = await store.sites.request_recrawl(site.id)
+    row = await store.sites.get(site.id)
+
+    assert (answer.accepted, answer.next_crawl_at) == (True, START)
+    assert (row.status, row.failure_count, row.last_error) == (SiteStatus.ACTIVE, 0, None)
+
+
+async def test_a_webhook_during_the_last_failing_run_keeps_the_site_alive(store: Store):
+    """The run wants to give up, but the owner has just said that something changed."""
+    site = await crawled(store)
+    claim = await store.claim(site)
+    await store.sites.request_recrawl(site.id)
+    row = await store.sites.commit_run(
+        claim, commit(Outcome.FAILED, status=SiteStatus.DISABLED, failure_count=10, next_crawl_at=START + WEEK)
+    )
+
+    assert (row.status, row.next_crawl_at) == (SiteStatus.ACTIVE, START)
+
+
+async def test_a_paused_site_remembers_the_wish_and_stays_paused(store: Store):
+    """The owner's pause is stronger than the owner's CI; on resuming, the wish is there."""
+    site = await crawled(store)
+    await store.sites.update(site.id, status=SiteStatus.PAUSED)
+    answer = await store.sites.request_recrawl(site.id)
+
+    assert not answer.accepted
+    assert await store.claim_due() == []
+    await store.sites.update(site.id, status=SiteStatus.ACTIVE)
+    (claim,) = await store.claim_due()
+    assert claim.forced
+
+
+async def test_parallel_requests_are_accepted_once(store: Store):
+    """Of twenty at once, one starts a run."""
+    site = await crawled(store)
+    answers = await asyncio.gather(*(store.sites.request_recrawl(site.id) for _ in range(20)))
+
+    assert sum(answer.accepted for answer in answers) == 1
+
+
+async def test_a_message_is_new_once_within_its_time(store: Store):
+    """The second delivery of an id is a replay; of another site, or after the TTL, it is not."""
+    site, other = await store.enroll(), await store.enroll("https://other.example/")
+
+    assert await store.sites.remember_webhook(site.id, "msg_1", ttl_seconds=900)
+    assert not await store.sites.remember_webhook(site.id, "msg_1", ttl_seconds=900)
+    assert await store.sites.remember_webhook(site.id, "msg_2", ttl_seconds=900)
+    assert await store.sites.remember_webhook(other.id, "msg_1", ttl_seconds=900)
+    store.advance(seconds=899)
+    assert not await store.sites.remember_webhook(site.id, "msg_1", ttl_seconds=900)
+    store.advance(seconds=1)
+    assert await store.sites.remember_webhook(site.id, "msg_1", ttl_seconds=900)
+
+
+@pytest.mark.parametrize("message_id", ["é" * 300, "'; DROP TABLE crawl_sites; --", "a b\n"])
+async def test_a_message_id_is_only_a_text(store: Store, message_id: str):
+    """Whatever a sender puts into the id is compared, not interpreted."""
+    site = await store.enroll()
+
+    assert await store.sites.remember_webhook(site.id, message_id)
+    assert not await store.sites.remember_webhook(site.id, message_id)
+    assert len(await store.sites.list_sites()) == 1
+
+
+async def test_one_of_many_parallel_deliveries_is_the_first(store: Store):
+    """A sender that fires the same message at once from everywhere gets through once."""
+    site = await store.enroll()
+    answers = await asyncio.gather(*(store.sites.remember_webhook(site.id, "msg_1") for _ in range(12)))
+
+    assert sum(answers) == 1
