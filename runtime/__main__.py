@@ -1,0 +1,6 @@
+"""`python -m runtime`."""
+
+from runtime.cli.main import run
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,87 @@
+"""The group: options before the command, and how an error becomes one sentence and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+import platformdirs
+
+from runtime.cli import manage, read, schedule, serve
+from runtime.cli.session import DEFAULT_BASE_URL, Session
+from runtime.errors import InputError, Misconfigured, ServiceError
+
+EPILOG = """\b
+Examples:
+  python -m runtime crawl https://docs.example.com -o llms.txt
+  python -m runtime enroll https://docs.example.com --interval 1440
+  python -m runtime tick
+  python -m runtime serve
+
+Exit codes: 0 done, 1 it did not work (the site, the network, the disk), 2 the call was wrong."""
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--home", type=click.Path(file_okay=False, path_type=Path), help="Folder for all state (default: per user).")
+@click.option("--allow-private", is_flag=True, help="Let requests go to loopback and private networks.")
+@click.option("--rate", type=click.FloatRange(min=0), help="Requests a second to one host (0: no limit; default 20).")
+@click.option("--base-url", default=DEFAULT_BASE_URL, show_default=True, help="Where published files are served.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--verbose", "-v", is_flag=True, help="Log every step to stderr.")
+@click.pass_context
+def cli(
+    context: click.Context,
+    home: Path | None,
+    allow_private: bool,
+    rate: float | None,
+    base_url: str,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Keep the llms.txt of web sites in step with the sites."""
+    context.obj = Session(
+        home=home or Path(platformdirs.user_data_dir("llms-txt-auto-updates")),
+        allow_private=allow_private,
+        rate=rate,
+        base_url=base_url.rstrip("/"),
+        as_json=as_json,
+        verbose=verbose,
+    )
+
+
+for command in (*read.COMMANDS, *manage.COMMANDS, *schedule.COMMANDS, *serve.COMMANDS):
+    cli.add_command(command)
+
+
+def run() -> None:
+    """The process: every failure is one sentence on stderr and an exit code, nothing is left half-written."""
+    args, trailing_json = _lift_json(sys.argv[1:])
+    try:
+        code = cli.main(args=[*trailing_json, *args], prog_name="python -m runtime", standalone_mode=False)
+    except click.exceptions.Abort:
+        code = _say("interrupted; the next run continues", 130)
+    except KeyboardInterrupt:
+        code = _say("interrupted; the next run continues", 130)
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except (InputError, Misconfigured) as error:
+        code = _say(str(error), 2)
+    except ServiceError as error:
+        code = _say(str(error), 1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _lift_json(args: list[str]) -> tuple[list[str], list[str]]:
+    """`--json` may stand anywhere: after the command it reads more naturally."""
+    return [arg for arg in args if arg != "--json"], ["--json"] if "--json" in args else []
+
+
+def _say(sentence: str, code: int) -> int:
+    click.echo(f"error: {sentence}", err=True)
+    return code

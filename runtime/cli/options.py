@@ -1,0 +1,48 @@
+"""The options that say how a site is crawled, shared by the commands that take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from runtime.enroll import parse_options
+from runtime.models import SiteOptions
+
+_DECORATORS = (
+    click.option("--max-pages", type=int, help="Pages to list, 1 to 10,000 (default 50)."),
+    click.option("--desc-length", type=int, help="Characters of a description, 50 to 2,000 (default 500)."),
+    click.option("--interval", type=int, help="Minutes between recrawls, 60 to 525,600 (default 10,080)."),
+    click.option("--adaptive/--fixed", default=None, help="Learn the interval from the site's changes."),
+    click.option("--include", multiple=True, metavar="GLOB", help="List only paths like docs/**; repeatable."),
+    click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out paths like blog/**; repeatable."),
+)
+
+
+def site_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for decorate in reversed(_DECORATORS):
+        command = decorate(command)
+    return command
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """The options that were given, under the names of the crawl request."""
+    names = {
+        "max_pages": "maxPages",
+        "desc_length": "descLength",
+        "interval": "recrawlIntervalMinutes",
+        "adaptive": "adaptive",
+        "include": "include",
+        "exclude": "exclude",
+    }
+    return {
+        names[key]: list(value) if isinstance(value, tuple) else value
+        for key, value in values.items()
+        if value is not None and value != ()
+    }
+
+
+def options_from(**values: Any) -> SiteOptions:
+    """:raises InputError: one is out of bounds."""
+    return parse_options(given(**values))

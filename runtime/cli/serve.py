@@ -1,0 +1,70 @@
+"""`serve`: the HTTP contract on a port, the schedule beside it, until Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from uuid import uuid4
+
+import click
+
+from runtime.api import Api, Secrets
+from runtime.cli.asgi import App
+from runtime.cli.session import Session, open_and_run
+from runtime.dispatch import tick
+from runtime.errors import InputError
+from runtime.local import run_schedule
+from runtime.ports import World
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", type=click.IntRange(1, 65535), default=8321, show_default=True)
+@click.option("--every", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Seconds between two ticks.")
+@click.option("--no-schedule", is_flag=True, help="Answer requests only; the cron call starts ticks.")
+@click.pass_obj
+def serve(session: Session, host: str, port: int, every: float, no_schedule: bool) -> None:
+    """Answer the HTTP contract, serve the published files, and run the schedule.
+
+    The API key and the cron secret come from the environment: LLMS_API_KEY and LLMS_CRON_SECRET. Without them the calls
+    that need them are refused; the webhook and the files work.
+    """
+    secrets = Secrets(cron=_from_environment("LLMS_CRON_SECRET"), api_keys=_from_environment("LLMS_API_KEY"))
+
+    async def work(world: World) -> None:
+        await _serve(world, secrets, host, port, None if no_schedule else every)
+
+    open_and_run(session, work)
+
+
+async def _serve(world: World, secrets: Secrets, host: str, port: int, every: float | None) -> None:
+    import uvicorn
+
+    async def current() -> Secrets:
+        return secrets
+
+    async def start_tick() -> int:
+        return (await tick(world, tick_id=str(uuid4()))).total
+
+    stop = asyncio.Event()
+    config = uvicorn.Config(App(Api(world, current, start_tick)), host=host, port=port, log_level="warning", lifespan="on")
+    server = uvicorn.Server(config)
+    click.echo(f"serving http://{host}:{port}  (Ctrl-C ends)", err=True)
+    schedule = asyncio.create_task(
+        run_schedule(world, every_seconds=every or float("inf"), stop=stop, first_tick=every is not None)
+    )
+    try:
+        await server.serve()
+    except SystemExit:
+        raise InputError("--port", f"{host}:{port} cannot be used; another program may have it") from None
+    finally:
+        stop.set()
+        await schedule
+
+
+def _from_environment(name: str) -> tuple[str, ...]:
+    """The current value, and during a rotation the previous one after a comma."""
+    return tuple(part for part in os.environ.get(name, "").split(",") if part)
+
+
+COMMANDS = (serve,)

@@ -1,0 +1,96 @@
+"""What every command shares: the home folder, the options of the group, and one world opened for one call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from runtime import urls
+from runtime.cli.log import ConsoleEvents
+from runtime.errors import InputError, NotFound
+from runtime.models import Site
+from runtime.ports import World
+from runtime.settings import CrawlLimits, FetchPolicy, Settings
+from runtime.wiring import embedded_world
+
+LOOPBACK = ("127.0.0.0/8", "::1/128")
+PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+DEFAULT_BASE_URL = "http://127.0.0.1:8321"
+
+
+@dataclass(slots=True)
+class Session:
+    """The options given before the command. `as_json` puts one JSON document on stdout instead of text."""
+
+    home: Path
+    allow_private: bool = False
+    as_json: bool = False
+    verbose: bool = False
+    rate: float | None = None
+    base_url: str = DEFAULT_BASE_URL
+    err: Console = field(default_factory=lambda: Console(stderr=True))
+    out: Console = field(default_factory=lambda: Console(soft_wrap=True, highlight=False))
+
+    def settings(self) -> Settings:
+        limits = CrawlLimits() if self.rate is None else replace(CrawlLimits(), requests_per_second=self.rate)
+        networks = (*LOOPBACK, *PRIVATE) if self.allow_private else ()
+        policy = FetchPolicy(allow_networks=networks, allow_any_port=self.allow_private)
+        return Settings(limits=limits, policy=policy)
+
+def open_and_run(session: Session, work: Callable[[World], Awaitable[Any]]) -> Any:
+    """Open the world in the home folder, do the work, close it."""
+
+    async def opened() -> Any:
+        events = ConsoleEvents(session.err, verbose=session.verbose)
+        async with embedded_world(
+            session.home, settings=session.settings(), events=events, base_url=session.base_url
+        ) as world:
+            return await work(world)
+
+    return asyncio.run(opened())
+
+
+async def find_site(world: World, name: str) -> Site:
+    """The site a person names by URL or by id.
+
+    :raises NotFound: it is not enrolled; the sentence says how to enrol it.
+    """
+    if "://" in name or "." in name:
+        site = await world.sites.find(urls.canonical_base_url(name if "://" in name else f"https://{name}"))
+        if site is None:
+            raise NotFound(f"{name} is not enrolled; enrol it with: python -m runtime enroll {name}")
+        return site
+    try:
+        return await world.sites.get(name)
+    except NotFound:
+        raise NotFound(f"there is no site {name}; see: python -m runtime sites") from None
+
+
+def emit(session: Session, value: Any, text: str | None = None) -> None:
+    """The result of a command: JSON, or the text for a person."""
+    if session.as_json:
+        click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    elif text is not None:
+        click.echo(text)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that readers see the old one or the new one.
+
+    :raises InputError: the file cannot be written; the old one is untouched.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError("--output", f"{path} cannot be written ({error.strerror}); choose another place") from None

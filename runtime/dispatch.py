@@ -1,0 +1,64 @@
+"""A tick: claim what is due, oldest first, and hand each site to a worker.
+
+A tick does no crawling, so that it takes seconds whatever the number of sites; what cannot be queued is given back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runtime import metrics
+from runtime.models import Claim
+from runtime.ports import Message, World
+
+MAX_CLAIMS_PER_TICK = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What one tick did: sites claimed, and those of them that could not be queued."""
+
+    id: str
+    total: int
+    unqueued: int = 0
+
+
+async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0) -> Tick:
+    """Claim every due site in batches and queue it.
+
+    :param remaining_seconds: time until the process is ended; with less than ten left nothing more is claimed.
+    :raises StoreDown: the rows cannot be read. A tick that cannot see its sites has failed; it is not a quiet day.
+    """
+    claims: list[Claim] = []
+    settings = world.settings
+    while len(claims) < MAX_CLAIMS_PER_TICK and remaining_seconds > 10:
+        batch = await world.sites.claim_due(
+            limit=settings.claim_batch,
+            lease_seconds=settings.lease_seconds,
+            owner=f"tick-{tick_id}",
+            per_host=settings.per_host,
+            slack_seconds=settings.tick_slack_seconds,
+        )
+        claims += batch
+        if not batch:
+            break
+    messages = [
+        Message(site_id=claim.site.id, tick_id=tick_id, tick_total=len(claims), force=claim.forced, claim=claim)
+        for claim in claims
+    ]
+    failed = await world.queue.send(messages) if messages else []
+    for message in failed:
+        if message.claim is not None:
+            await world.sites.release(message.claim)
+    due = await world.sites.due_summary(slack_seconds=settings.tick_slack_seconds)
+    world.events.event(
+        "tick_dispatched",
+        tick_id=tick_id,
+        **{
+            metrics.SITES_TOTAL: len(claims) - len(failed),
+            metrics.QUEUE_FAILURES: len(failed),
+            metrics.DUE_SITES: due.due,
+            metrics.OVERDUE_SITES: due.overdue,
+        },
+    )
+    return Tick(id=tick_id, total=len(claims) - len(failed), unqueued=len(failed))
