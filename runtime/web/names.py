@@ -1,0 +1,53 @@
+"""Which addresses a name stands for: asked once, kept for a moment.
+
+A hop is looked up once and connected to what that look-up said, so a name that changes its answer (DNS rebinding)
+cannot slip another address in. Answers are kept for `PIN_SECONDS`, as a system's cache would; failures are not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from runtime.web.gate import Target
+from runtime.web.resolver import Resolver
+
+PIN_SECONDS = 30.0
+NAMES_KEPT = 2_048
+
+
+class Names:
+    def __init__(self, resolver: Resolver, deadline_seconds: float, *, pin_seconds: float = PIN_SECONDS) -> None:
+        self._resolver, self._deadline, self._pin = resolver, deadline_seconds, pin_seconds
+        self._known: OrderedDict[tuple[str, int], tuple[float, tuple[str, ...]]] = OrderedDict()
+        self._asking: dict[tuple[str, int], asyncio.Lock] = {}
+
+    async def resolve(self, target: Target, end: float) -> tuple[str, ...]:
+        """The addresses of the target's host, by `end` on the loop's clock at the latest.
+
+        :raises OSError: there are none, or (TimeoutError) not in time.
+        """
+        key = (target.host, target.port)
+        clock = asyncio.get_running_loop().time
+        if (known := self._fresh(key, clock())) is not None:
+            return known
+        lock = self._asking.setdefault(key, asyncio.Lock())
+        try:
+            async with asyncio.timeout_at(min(end, clock() + self._deadline)), lock:
+                if (known := self._fresh(key, clock())) is not None:
+                    return known
+                addresses = tuple(await self._resolver.resolve(*key))
+        finally:
+            if not lock.locked():
+                self._asking.pop(key, None)
+        if not addresses:
+            raise OSError("the name has no address")
+        self._known[key] = (clock() + self._pin, addresses)
+        self._known.move_to_end(key)
+        while len(self._known) > NAMES_KEPT:
+            self._known.popitem(last=False)
+        return addresses
+
+    def _fresh(self, key: tuple[str, int], now: float) -> tuple[str, ...] | None:
+        expires, addresses = self._known.get(key, (0.0, ()))
+        return addresses if now < expires else None
