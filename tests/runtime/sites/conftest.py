@@ -11,13 +11,8 @@ from runtime.sites.sqlite import SqliteSites
 from tests.runtime.sites.store import START, Store
 
 
-def sqlite_store(path: Path) -> Store:
-    clock = [START]
-    return Store("sqlite", SqliteSites(path / "sites.db", clock=lambda: clock[0]), lambda at: clock.__setitem__(0, at))
-
-
 @pytest.fixture(params=["sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made = sqlite_store(tmp_path)
-    yield made
-    made.sites.close()
+    clock = [START]
+    with SqliteSites(tmp_path / "sites.db", clock=lambda: clock[0]) as sites:
+        yield Store("sqlite", sites, lambda at: clock.__setitem__(0, at))

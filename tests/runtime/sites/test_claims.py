@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 
 from runtime.errors import InputError, StaleClaim
-from runtime.models import Outcome, SiteStatus
+from runtime.models import Claim, Outcome, Site, SiteStatus
 from tests.runtime.sites.store import START, Store, commit
 
 
-async def enroll_in_turn(store: Store, *urls: str):
+async def enroll_in_turn(store: Store, *urls: str) -> list[Site]:
     """Sites that became due one minute after the other."""
     made = []
     for url in urls:
@@ -21,7 +21,7 @@ async def enroll_in_turn(store: Store, *urls: str):
     return made
 
 
-async def test_a_claim_is_a_lease_under_a_new_generation(store: Store):
+async def test_a_claim_is_a_lease_under_a_new_generation(store: Store) -> None:
     """The row carries the lease, the claim says what it was given, and the attempt is counted with it."""
     site = await store.enroll()
     (claim,) = await store.claim_due(owner="tick-7", lease_seconds=330)
@@ -43,7 +43,7 @@ async def test_a_claim_is_a_lease_under_a_new_generation(store: Store):
     assert not claim.forced
 
 
-async def test_the_oldest_come_first_and_no_more_than_asked_for(store: Store):
+async def test_the_oldest_come_first_and_no_more_than_asked_for(store: Store) -> None:
     """A batch is the longest overdue sites, in order."""
     sites = await enroll_in_turn(store, *(f"https://s{number}.example/" for number in range(5)))
 
@@ -53,7 +53,7 @@ async def test_the_oldest_come_first_and_no_more_than_asked_for(store: Store):
     assert await store.claim_due(0) == []
 
 
-async def test_what_is_not_due_paused_or_disabled_is_left_alone(store: Store):
+async def test_what_is_not_due_paused_or_disabled_is_left_alone(store: Store) -> None:
     """Only active sites whose time has come are claimed; the slack brings the near future in."""
     future = await store.run(
         await store.enroll("https://future.example/"), next_crawl_at=START + timedelta(seconds=300)
@@ -70,7 +70,7 @@ async def test_what_is_not_due_paused_or_disabled_is_left_alone(store: Store):
     assert [future.id] == [claim.site.id for claim in await store.claim_due(slack_seconds=300)]
 
 
-async def test_a_leased_site_is_claimed_again_only_when_the_lease_has_run_out(store: Store):
+async def test_a_leased_site_is_claimed_again_only_when_the_lease_has_run_out(store: Store) -> None:
     """At the very end of the lease the site is free; the new claim has the next generation."""
     await store.enroll()
     await store.claim_due(lease_seconds=60)
@@ -82,7 +82,7 @@ async def test_a_leased_site_is_claimed_again_only_when_the_lease_has_run_out(st
     assert (again.generation, again.site.attempts, again.lease_owner) == (2, 2, "worker-2")
 
 
-async def test_one_host_gets_its_share_of_a_batch(store: Store):
+async def test_one_host_gets_its_share_of_a_batch(store: Store) -> None:
     """Many sites of one host do not push the others out, however old they are."""
     crowd = await enroll_in_turn(store, *(f"https://crowd.example/{number:02}" for number in range(30)))
     alone = await enroll_in_turn(store, "https://alone.example/", "https://other.example/")
@@ -93,7 +93,7 @@ async def test_one_host_gets_its_share_of_a_batch(store: Store):
     assert [site.id for site in crowd[1:5]] == [claim.site.id for claim in second]
 
 
-async def test_a_crowd_larger_than_any_window_starves_nobody(store: Store):
+async def test_a_crowd_larger_than_any_window_starves_nobody(store: Store) -> None:
     """Four hundred older sites of one host, and a batch still reaches everybody else."""
     for number in range(400):
         await store.enroll(f"https://crowd.example/{number:03}")
@@ -105,12 +105,13 @@ async def test_a_crowd_larger_than_any_window_starves_nobody(store: Store):
     assert ["crowd.example", *(f"s{number}.example" for number in range(5))] == sorted(hosts)
 
 
-async def test_parallel_claims_are_disjoint(store: Store):
+async def test_parallel_claims_are_disjoint(store: Store) -> None:
     """Eight claimers at once never hold the same site, and together they get all of them."""
     sites = [await store.enroll(f"https://s{number:02}.example/") for number in range(40)]
 
-    async def all_of_one(owner: str):
-        taken, empty = [], 0
+    async def all_of_one(owner: str) -> list[Claim]:
+        taken: list[Claim] = []
+        empty = 0
         while empty < 3:
             batch = await store.claim_due(3, owner=owner)
             taken += batch
@@ -123,7 +124,7 @@ async def test_parallel_claims_are_disjoint(store: Store):
     assert sorted(site.id for site in sites) == sorted(claimed)
 
 
-async def test_a_named_site_can_be_claimed_before_its_time_but_not_twice(store: Store):
+async def test_a_named_site_can_be_claimed_before_its_time_but_not_twice(store: Store) -> None:
     """`claim_site` does not ask for the schedule, only whether somebody holds the lease."""
     site = await store.run(await store.enroll())
     claim = await store.claim(site)
@@ -135,7 +136,7 @@ async def test_a_named_site_can_be_claimed_before_its_time_but_not_twice(store: 
     assert (await store.claim(site, owner="worker-2")).generation == claim.generation + 1
 
 
-async def test_a_forced_claim_stays_forced_for_whoever_has_to_do_it_over(store: Store):
+async def test_a_forced_claim_stays_forced_for_whoever_has_to_do_it_over(store: Store) -> None:
     """A person's wish is in the row: when the worker dies, the next tick finds it due and forced."""
     site = await store.run(await store.enroll())
     assert (await store.claim(site, force=True, lease_seconds=60)).forced
@@ -147,7 +148,7 @@ async def test_a_forced_claim_stays_forced_for_whoever_has_to_do_it_over(store: 
     assert (None, store.now + timedelta(days=1)) == (done.requested_at, done.next_crawl_at)
 
 
-async def test_three_claims_without_a_commit_are_quarantine(store: Store):
+async def test_three_claims_without_a_commit_are_quarantine(store: Store) -> None:
     """The fourth claim does not hand out what killed three workers: disabled, the reason said, the attempts kept."""
     poison = await store.enroll("https://poison.example/")
     for _ in range(3):
@@ -170,7 +171,7 @@ async def test_three_claims_without_a_commit_are_quarantine(store: Store):
     assert len(await store.sites.runs(poison.id)) == 1
 
 
-async def test_quarantine_holds_for_claims_by_name_too(store: Store):
+async def test_quarantine_holds_for_claims_by_name_too(store: Store) -> None:
     """A queue that delivers the same message again and again does not get past the third attempt either."""
     site = await store.enroll()
     for _ in range(3):
@@ -182,7 +183,7 @@ async def test_quarantine_holds_for_claims_by_name_too(store: Store):
 
 
 @pytest.mark.parametrize("revive", ["request", "activate", "enroll"])
-async def test_a_quarantined_site_is_revived_on_request(store: Store, revive: str):
+async def test_a_quarantined_site_is_revived_on_request(store: Store, revive: str) -> None:
     """A webhook, a person or a new enrolment gives it three fresh attempts, due now."""
     site = await store.enroll()
     for _ in range(4):
@@ -200,7 +201,7 @@ async def test_a_quarantined_site_is_revived_on_request(store: Store, revive: st
     assert (claim.site.status, claim.site.attempts, claim.site.last_error) == (SiteStatus.ACTIVE, 1, None)
 
 
-async def test_renewing_extends_the_lease_of_its_owner_alone(store: Store):
+async def test_renewing_extends_the_lease_of_its_owner_alone(store: Store) -> None:
     """The owner's lease counts from now; a lost one cannot be renewed."""
     site = await store.enroll()
     claim = await store.claim(site, lease_seconds=60)
@@ -219,7 +220,7 @@ async def test_renewing_extends_the_lease_of_its_owner_alone(store: Store):
         await store.sites.renew_lease(renewed, lease_seconds=60)
 
 
-async def test_renewing_after_a_request_does_not_pretend_that_the_claim_was_forced(store: Store):
+async def test_renewing_after_a_request_does_not_pretend_that_the_claim_was_forced(store: Store) -> None:
     """A request that came after the claim belongs to the next run."""
     site = await store.enroll()
     claim = await store.claim(site)
@@ -228,7 +229,7 @@ async def test_renewing_after_a_request_does_not_pretend_that_the_claim_was_forc
     assert not (await store.sites.renew_lease(claim, lease_seconds=60)).forced
 
 
-async def test_an_expired_lease_that_nobody_took_can_be_renewed(store: Store):
+async def test_an_expired_lease_that_nobody_took_can_be_renewed(store: Store) -> None:
     """The fence is generation and owner: being late is no harm while nobody else has begun."""
     claim = await store.claim(await store.enroll(), lease_seconds=60)
     store.advance(seconds=600)
@@ -236,7 +237,7 @@ async def test_an_expired_lease_that_nobody_took_can_be_renewed(store: Store):
     assert store.now + timedelta(seconds=60) == (await store.sites.renew_lease(claim, lease_seconds=60)).lease_until
 
 
-async def test_a_released_site_is_due_as_before_and_the_attempt_is_not_counted(store: Store):
+async def test_a_released_site_is_due_as_before_and_the_attempt_is_not_counted(store: Store) -> None:
     """A worker that ran out of time gives back what it did not begin, as often as it likes."""
     site = await store.enroll()
     for _ in range(5):
@@ -253,7 +254,7 @@ async def test_a_released_site_is_due_as_before_and_the_attempt_is_not_counted(s
     ) == (0, None, None, START, SiteStatus.ACTIVE)
 
 
-async def test_releasing_a_stale_claim_is_ignored(store: Store):
+async def test_releasing_a_stale_claim_is_ignored(store: Store) -> None:
     """The lease of the one who took over stays, and a deleted row is no error."""
     site = await store.enroll()
     old = await store.claim(site, lease_seconds=60)
@@ -267,7 +268,7 @@ async def test_releasing_a_stale_claim_is_ignored(store: Store):
 
 
 @pytest.mark.parametrize(("owner", "lease_seconds"), [("worker-1", 0), ("worker-1", -5), ("", 60)])
-async def test_a_lease_without_end_or_owner_is_refused(store: Store, owner: str, lease_seconds: int):
+async def test_a_lease_without_end_or_owner_is_refused(store: Store, owner: str, lease_seconds: int) -> None:
     """No time left means no claim, never a lease that cannot expire (powertools#4759)."""
     site = await store.enroll()
     with pytest.raises(InputError):
@@ -278,7 +279,7 @@ async def test_a_lease_without_end_or_owner_is_refused(store: Store, owner: str,
     assert (await store.sites.get(site.id)).generation == 0
 
 
-async def test_the_summary_counts_what_waits(store: Store):
+async def test_the_summary_counts_what_waits(store: Store) -> None:
     """Due is what a claim would get now, overdue what should have been taken `slack` ago; leased sites do not wait."""
     first, second, third = await enroll_in_turn(store, *(f"https://s{number}.example/" for number in range(3)))
     await store.run(await store.enroll("https://later.example/"))

@@ -8,13 +8,13 @@ from datetime import timedelta
 import pytest
 
 from runtime.errors import StaleClaim
-from runtime.models import Outcome, SiteStatus
+from runtime.models import Outcome, Run, SiteStatus
 from tests.runtime.sites.store import START, Store, commit
 
 DAY = timedelta(days=1)
 
 
-async def test_a_commit_writes_the_row_and_the_line_and_frees_the_lease(store: Store):
+async def test_a_commit_writes_the_row_and_the_line_and_frees_the_lease(store: Store) -> None:
     """All that a run learned is in the row, and the same numbers are in `crawl_runs`."""
     site = await store.enroll()
     claim = await store.claim(site)
@@ -77,7 +77,7 @@ async def test_a_commit_writes_the_row_and_the_line_and_frees_the_lease(store: S
     )
 
 
-async def test_a_skipped_crawl_moves_only_the_time_of_the_check(store: Store):
+async def test_a_skipped_crawl_moves_only_the_time_of_the_check(store: Store) -> None:
     """`last_crawled_at` and `last_changed_at` say when a site was crawled and changed, not when it was looked at."""
     site = await store.run(
         await store.enroll(), crawled=True, changed=True, latest_llms_hash="d" * 64, latest_llms_url="https://f/"
@@ -93,7 +93,7 @@ async def test_a_skipped_crawl_moves_only_the_time_of_the_check(store: Store):
     ) == ("d" * 64, "https://f/", Outcome.UNCHANGED_SITEMAP)
 
 
-async def test_an_error_is_written_as_given_and_cleared_by_the_next_success(store: Store):
+async def test_an_error_is_written_as_given_and_cleared_by_the_next_success(store: Store) -> None:
     """`last_error` is this run's; failures are counted by the caller and stored."""
     site = await store.enroll()
     failed = await store.run(site, Outcome.FAILED, error="dns_failure: no such host", failure_count=3)
@@ -104,7 +104,7 @@ async def test_an_error_is_written_as_given_and_cleared_by_the_next_success(stor
     assert (fine.last_error, fine.failure_count) == (None, 0)
 
 
-async def test_a_commit_without_a_plan_leaves_the_site_due(store: Store):
+async def test_a_commit_without_a_plan_leaves_the_site_due(store: Store) -> None:
     """A deferred site keeps its place in the queue, its history and the request that asked for it."""
     site = await store.enroll()
     await store.sites.request_recrawl(site.id)
@@ -116,7 +116,7 @@ async def test_a_commit_without_a_plan_leaves_the_site_due(store: Store):
     assert again.forced
 
 
-async def test_a_commit_can_disable_a_site(store: Store):
+async def test_a_commit_can_disable_a_site(store: Store) -> None:
     """The scheduler's decision to give up is in the same write as the failure."""
     row = await store.run(await store.enroll(), Outcome.FAILED, status=SiteStatus.DISABLED, error="gone for a week")
 
@@ -124,7 +124,7 @@ async def test_a_commit_can_disable_a_site(store: Store):
     assert await store.claim_due(slack_seconds=10**8) == []
 
 
-async def test_a_pause_during_the_run_survives_it(store: Store):
+async def test_a_pause_during_the_run_survives_it(store: Store) -> None:
     """What the owner decided meanwhile wins over what the run decided."""
     site = await store.enroll()
     claim = await store.claim(site)
@@ -133,7 +133,7 @@ async def test_a_pause_during_the_run_survives_it(store: Store):
     assert SiteStatus.PAUSED is (await store.sites.commit_run(claim, commit(status=SiteStatus.DISABLED))).status
 
 
-async def test_a_stale_commit_writes_nothing(store: Store):
+async def test_a_stale_commit_writes_nothing(store: Store) -> None:
     """A worker that slept past its lease meets the next generation, and neither row nor history hears of it."""
     site = await store.enroll()
     sleeper = await store.claim(site, lease_seconds=60)
@@ -150,7 +150,7 @@ async def test_a_stale_commit_writes_nothing(store: Store):
     assert [line.id for line in await store.sites.runs(site.id)] == ["run-2"]
 
 
-async def test_the_fence_is_the_owner_as_well_as_the_generation(store: Store):
+async def test_the_fence_is_the_owner_as_well_as_the_generation(store: Store) -> None:
     """A claim that was made up, or belongs to another worker, does not write."""
     from dataclasses import replace
 
@@ -160,7 +160,7 @@ async def test_the_fence_is_the_owner_as_well_as_the_generation(store: Store):
             await store.sites.commit_run(forged, commit())
 
 
-async def test_an_expired_lease_that_nobody_took_still_commits(store: Store):
+async def test_an_expired_lease_that_nobody_took_still_commits(store: Store) -> None:
     """The work is done and nobody else has begun: to throw it away would help nobody."""
     claim = await store.claim(await store.enroll(), lease_seconds=60)
     store.advance(hours=1)
@@ -168,7 +168,7 @@ async def test_an_expired_lease_that_nobody_took_still_commits(store: Store):
     assert Outcome.UPDATED is (await store.sites.commit_run(claim, commit())).last_outcome
 
 
-async def test_a_commit_whose_answer_was_lost_can_be_sent_again(store: Store):
+async def test_a_commit_whose_answer_was_lost_can_be_sent_again(store: Store) -> None:
     """The same run is answered as before and leaves one line; another run of that claim is stale."""
     claim = await store.claim(await store.enroll())
     first = await store.sites.commit_run(claim, commit(run_id="run-1", next_crawl_at=START + DAY))
@@ -180,7 +180,7 @@ async def test_a_commit_whose_answer_was_lost_can_be_sent_again(store: Store):
         await store.sites.commit_run(claim, commit(run_id="run-other"))
 
 
-async def test_parallel_commits_of_one_claim_leave_one_line(store: Store):
+async def test_parallel_commits_of_one_claim_leave_one_line(store: Store) -> None:
     """One generation, one line, whoever else says so at the same time."""
     claim = await store.claim(await store.enroll())
     answers = await asyncio.gather(
@@ -191,7 +191,7 @@ async def test_parallel_commits_of_one_claim_leave_one_line(store: Store):
     assert len(await store.sites.runs(claim.site.id)) == 1
 
 
-async def test_a_row_deleted_during_the_run_makes_the_claim_stale(store: Store):
+async def test_a_row_deleted_during_the_run_makes_the_claim_stale(store: Store) -> None:
     """The worker learns that its site is gone; nothing comes back to life."""
     claim = await store.claim(await store.enroll())
     await store.sites.delete(claim.site.id)
@@ -203,12 +203,12 @@ async def test_a_row_deleted_during_the_run_makes_the_claim_stale(store: Store):
     assert await store.sites.list_sites() == []
 
 
-async def test_runs_page_backwards_in_time(store: Store):
+async def test_runs_page_backwards_in_time(store: Store) -> None:
     """Newest first; `before` is the end of the last line seen, and no two lines of a site end at once."""
     site = await store.enroll()
     for number in range(7):
         await store.run(site, run_id=f"run-{number}")
-    seen = []
+    seen: list[Run] = []
     while page := await store.sites.runs(site.id, limit=3, before=seen[-1].finished_at if seen else None):
         seen += page
 
@@ -216,7 +216,7 @@ async def test_runs_page_backwards_in_time(store: Store):
     assert await store.sites.runs(site.id, limit=0) == []
 
 
-async def test_a_tick_adds_up_from_its_lines(store: Store):
+async def test_a_tick_adds_up_from_its_lines(store: Store) -> None:
     """Each run of the tick once, with its outcome and whether the site was crawled; other ticks stay out."""
     made = (
         ("https://a.example/", Outcome.UPDATED, True),

@@ -13,7 +13,7 @@ from runtime.models import Outcome, SiteOptions, SiteStatus
 from tests.runtime.sites.store import START, Store, enrollment
 
 
-async def test_a_new_site_is_active_and_due_at_once(store: Store):
+async def test_a_new_site_is_active_and_due_at_once(store: Store) -> None:
     """A new row has the defaults of a row without history, and its crawl time is now."""
     site, created = await store.sites.enroll(enrollment(sentinel_url="https://docs.example.com/sitemap.xml"))
 
@@ -23,7 +23,7 @@ async def test_a_new_site_is_active_and_due_at_once(store: Store):
     assert (site.created_at, site.updated_at, site.last_crawled_at, site.last_outcome) == (START, START, None, None)
 
 
-async def test_options_are_stored_as_given(store: Store):
+async def test_options_are_stored_as_given(store: Store) -> None:
     """Every option survives the way into the row and out again, order and odd characters included."""
     options = SiteOptions(
         max_pages=10_000,
@@ -39,7 +39,7 @@ async def test_options_are_stored_as_given(store: Store):
     assert options == (await store.sites.get(site.id)).options
 
 
-async def test_enrolling_again_keeps_secret_history_and_identity(store: Store):
+async def test_enrolling_again_keeps_secret_history_and_identity(store: Store) -> None:
     """The second enrolment replaces the options; it neither resets what was learned nor leaks in a new secret."""
     first = await store.enroll()
     ran = await store.run(first, crawled=True, changed=True, latest_llms_hash="a" * 64, latest_llms_url="https://f/")
@@ -54,14 +54,16 @@ async def test_enrolling_again_keeps_secret_history_and_identity(store: Store):
 
 
 @pytest.mark.parametrize("secret", ["", "whsec_second"])
-async def test_a_secret_is_never_overwritten_by_an_enrolment(store: Store, secret: str):
+async def test_a_secret_is_never_overwritten_by_an_enrolment(store: Store, secret: str) -> None:
     """Neither an empty nor another secret replaces the one that the owner's CI holds."""
     await store.enroll()
 
     assert (await store.enroll(webhook_secret=secret)).webhook_secret == "whsec_first"
 
 
-async def test_a_shorter_interval_brings_the_next_crawl_forward_and_a_longer_one_does_not_delay_it(store: Store):
+async def test_a_shorter_interval_brings_the_next_crawl_forward_and_a_longer_one_does_not_delay_it(
+    store: Store,
+) -> None:
     """The sooner of the two intervals holds, counted from the last check."""
     site = await store.run(await store.enroll(), next_crawl_at=START + timedelta(days=7))
     sooner = await store.enroll(options=SiteOptions(recrawl_interval_minutes=60))
@@ -71,7 +73,7 @@ async def test_a_shorter_interval_brings_the_next_crawl_forward_and_a_longer_one
     assert START + timedelta(hours=1) == sooner.next_crawl_at == later.next_crawl_at
 
 
-async def test_enrolling_without_auto_update_pauses(store: Store):
+async def test_enrolling_without_auto_update_pauses(store: Store) -> None:
     """`enabled=False` keeps the row and its settings, and takes it out of the schedule, until it is enabled again."""
     site = await store.enroll(enabled=False)
 
@@ -81,7 +83,7 @@ async def test_enrolling_without_auto_update_pauses(store: Store):
     assert [site.id] == [claim.site.id for claim in await store.claim_due()]
 
 
-async def test_parallel_enrolments_make_one_row(store: Store):
+async def test_parallel_enrolments_make_one_row(store: Store) -> None:
     """Of twenty at once, one inserts and nineteen update; one secret wins and stays."""
     answers = await asyncio.gather(
         *(store.sites.enroll(enrollment(webhook_secret=f"whsec_{number}")) for number in range(20))
@@ -104,7 +106,7 @@ async def test_parallel_enrolments_make_one_row(store: Store):
         SiteOptions(recrawl_interval_minutes=10**12),
     ],
 )
-async def test_the_store_refuses_nonsense_that_came_past_the_door(store: Store, options: SiteOptions):
+async def test_the_store_refuses_nonsense_that_came_past_the_door(store: Store, options: SiteOptions) -> None:
     """Constraints are the last line: an option out of bounds is an input error and leaves no row."""
     with pytest.raises(InputError) as refused:
         await store.enroll(options=options)
@@ -113,7 +115,7 @@ async def test_the_store_refuses_nonsense_that_came_past_the_door(store: Store, 
     assert await store.sites.list_sites() == []
 
 
-async def test_find_is_by_the_exact_base_url(store: Store):
+async def test_find_is_by_the_exact_base_url(store: Store) -> None:
     """A base URL that is not enrolled is None, not an error."""
     site = await store.enroll("https://a.example/docs")
 
@@ -122,7 +124,7 @@ async def test_find_is_by_the_exact_base_url(store: Store):
 
 
 @pytest.mark.parametrize("site_id", [str(uuid.UUID(int=7)), "nonsense", "", "' OR 1=1 --", "é" * 40])
-async def test_an_unknown_site_is_not_found_whatever_it_is_asked_for(store: Store, site_id: str):
+async def test_an_unknown_site_is_not_found_whatever_it_is_asked_for(store: Store, site_id: str) -> None:
     """Every call that names a row says NotFound, also for what could never be an id."""
     sites = store.sites
     calls = (
@@ -140,7 +142,7 @@ async def test_an_unknown_site_is_not_found_whatever_it_is_asked_for(store: Stor
     assert await sites.runs(site_id) == []
 
 
-async def test_listing_pages_by_base_url(store: Store):
+async def test_listing_pages_by_base_url(store: Store) -> None:
     """Pages follow each other without gap or repetition, in an order that no locale changes."""
     urls = [
         f"https://{name}/" for name in ("b.example", "a.example", "A.example", "a-b.example", "z.example", "é.example")
@@ -154,7 +156,7 @@ async def test_listing_pages_by_base_url(store: Store):
     assert sorted(urls) == seen
 
 
-async def test_pausing_takes_a_site_out_and_activating_makes_it_due(store: Store):
+async def test_pausing_takes_a_site_out_and_activating_makes_it_due(store: Store) -> None:
     """Activating forgets the failures; a site that is already active is left as it is."""
     site = await store.run(await store.enroll(), Outcome.FAILED, failure_count=4, error="it was down")
     paused = await store.sites.update(site.id, status=SiteStatus.PAUSED)
@@ -173,7 +175,7 @@ async def test_pausing_takes_a_site_out_and_activating_makes_it_due(store: Store
     assert later.next_crawl_at == (await store.sites.update(site.id, status=SiteStatus.ACTIVE)).next_crawl_at
 
 
-async def test_options_change_alone(store: Store):
+async def test_options_change_alone(store: Store) -> None:
     """An update of the options leaves the status, and the other way round."""
     site = await store.enroll(options=SiteOptions(include=("/a",)))
     changed = await store.sites.update(site.id, options=SiteOptions(exclude=("/b",), recrawl_interval_minutes=120))
@@ -187,7 +189,7 @@ async def test_options_change_alone(store: Store):
     assert changed.options == paused.options
 
 
-async def test_a_rotated_secret_leaves_the_old_one_valid_for_the_overlap(store: Store):
+async def test_a_rotated_secret_leaves_the_old_one_valid_for_the_overlap(store: Store) -> None:
     """The old secret and its end are in the row; rotating to the secret that is set changes nothing."""
     site = await store.enroll()
     rotated = await store.sites.rotate_secret(site.id, "whsec_second", overlap_seconds=3600)
@@ -198,7 +200,7 @@ async def test_a_rotated_secret_leaves_the_old_one_valid_for_the_overlap(store: 
     assert expected == (again.webhook_secret, again.previous_webhook_secret, again.previous_secret_until)
 
 
-async def test_a_secret_that_leaked_can_be_rotated_without_overlap(store: Store):
+async def test_a_secret_that_leaked_can_be_rotated_without_overlap(store: Store) -> None:
     """No overlap: the old secret is gone."""
     site = await store.enroll()
     rotated = await store.sites.rotate_secret(site.id, "whsec_second", overlap_seconds=0)
@@ -208,7 +210,7 @@ async def test_a_secret_that_leaked_can_be_rotated_without_overlap(store: Store)
         await store.sites.rotate_secret(site.id, "", overlap_seconds=0)
 
 
-async def test_deleting_takes_the_history_along(store: Store):
+async def test_deleting_takes_the_history_along(store: Store) -> None:
     """A deleted site is gone from every list, and its URL can be enrolled afresh with a new secret."""
     site = await store.run(await store.enroll())
     await store.sites.remember_webhook(site.id, "msg_1")
@@ -220,7 +222,7 @@ async def test_deleting_takes_the_history_along(store: Store):
     assert fresh.id != site.id
 
 
-async def test_secrets_stay_out_of_the_repr(store: Store):
+async def test_secrets_stay_out_of_the_repr(store: Store) -> None:
     """A site that ends up in a log line shows no secret."""
     site = await store.enroll()
     rotated = await store.sites.rotate_secret(site.id, "whsec_second", overlap_seconds=60)
@@ -228,6 +230,6 @@ async def test_secrets_stay_out_of_the_repr(store: Store):
     assert "whsec" not in repr(rotated)
 
 
-async def test_a_healthy_store_passes_its_check(store: Store):
+async def test_a_healthy_store_passes_its_check(store: Store) -> None:
     """The start-up check is silent when there is nothing to say."""
-    assert await store.sites.check() is None
+    await store.sites.check()

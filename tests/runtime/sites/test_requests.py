@@ -7,18 +7,18 @@ from datetime import timedelta
 
 import pytest
 
-from runtime.models import Outcome, SiteStatus
+from runtime.models import Outcome, Site, SiteStatus
 from tests.runtime.sites.store import START, Store, commit
 
 WEEK = timedelta(days=7)
 
 
-async def crawled(store: Store, url: str = "https://docs.example.com/"):
+async def crawled(store: Store, url: str = "https://docs.example.com/") -> Site:
     """A site that was crawled and has nothing to do for a week."""
     return await store.run(await store.enroll(url), next_crawl_at=store.now + WEEK)
 
 
-async def test_a_request_makes_a_site_due_now_and_its_run_a_forced_one(store: Store):
+async def test_a_request_makes_a_site_due_now_and_its_run_a_forced_one(store: Store) -> None:
     """The answer says when; the claim says that the sitemap is not to be asked."""
     site = await crawled(store)
     now = store.advance(hours=1)
@@ -32,7 +32,7 @@ async def test_a_request_makes_a_site_due_now_and_its_run_a_forced_one(store: St
     assert (None, now + WEEK) == (done.requested_at, done.next_crawl_at)
 
 
-async def test_a_request_never_delays_a_site(store: Store):
+async def test_a_request_never_delays_a_site(store: Store) -> None:
     """A site that is overdue already stays so."""
     site = await store.enroll()
     store.advance(hours=1)
@@ -40,7 +40,7 @@ async def test_a_request_never_delays_a_site(store: Store):
     assert (await store.sites.request_recrawl(site.id)).next_crawl_at == START
 
 
-async def test_a_request_during_the_run_survives_its_commit(store: Store):
+async def test_a_request_during_the_run_survives_its_commit(store: Store) -> None:
     """The change may have come after the page was read: a second, forced run follows, at once."""
     site = await crawled(store)
     claim = await store.claim(site)
@@ -56,7 +56,7 @@ async def test_a_request_during_the_run_survives_its_commit(store: Store):
     assert (None, store.now + WEEK) == (done.requested_at, done.next_crawl_at)
 
 
-async def test_a_request_in_the_very_moment_of_the_claim_is_not_lost(store: Store):
+async def test_a_request_in_the_very_moment_of_the_claim_is_not_lost(store: Store) -> None:
     """Claims and requests are ordered by the row, not by a clock that may not have moved between them."""
     site = await crawled(store)
     claim = await store.claim(site)
@@ -66,7 +66,7 @@ async def test_a_request_in_the_very_moment_of_the_claim_is_not_lost(store: Stor
     assert (row.requested_at, row.next_crawl_at) == (START, START)
 
 
-async def test_a_burst_is_one_run_now_and_one_after_the_debounce(store: Store):
+async def test_a_burst_is_one_run_now_and_one_after_the_debounce(store: Store) -> None:
     """A thousand calls: the first is accepted, those during its run share the next slot, and that is all."""
     site = await crawled(store)
     first = await store.sites.request_recrawl(site.id, debounce_seconds=300)
@@ -86,7 +86,7 @@ async def test_a_burst_is_one_run_now_and_one_after_the_debounce(store: Store):
     assert (done.requested_at, done.next_crawl_at) == (None, START + WEEK)
 
 
-async def test_the_shared_slot_is_a_run_of_its_own_for_the_debounce(store: Store):
+async def test_the_shared_slot_is_a_run_of_its_own_for_the_debounce(store: Store) -> None:
     """Right after the deferred run, the next call waits as well: one run in 300 s, whatever the pattern of calls."""
     site = await crawled(store)
     await store.sites.request_recrawl(site.id)
@@ -102,7 +102,7 @@ async def test_the_shared_slot_is_a_run_of_its_own_for_the_debounce(store: Store
     assert await store.claim_due() == []
 
 
-async def test_a_call_within_the_debounce_of_a_finished_run_waits_for_its_end(store: Store):
+async def test_a_call_within_the_debounce_of_a_finished_run_waits_for_its_end(store: Store) -> None:
     """The site is due when the debounce of the last accepted request ends, not later and not lost."""
     site = await crawled(store)
     await store.sites.request_recrawl(site.id)
@@ -116,7 +116,7 @@ async def test_a_call_within_the_debounce_of_a_finished_run_waits_for_its_end(st
     assert claim.forced
 
 
-async def test_a_call_while_the_first_still_waits_joins_it(store: Store):
+async def test_a_call_while_the_first_still_waits_joins_it(store: Store) -> None:
     """The run that has not begun will see this change too: no second one is planned."""
     site = await crawled(store)
     await store.sites.request_recrawl(site.id)
@@ -129,7 +129,7 @@ async def test_a_call_while_the_first_still_waits_joins_it(store: Store):
     assert (None, store.now + WEEK) == (row.requested_at, row.next_crawl_at)
 
 
-async def test_after_the_debounce_a_request_is_accepted_again(store: Store):
+async def test_after_the_debounce_a_request_is_accepted_again(store: Store) -> None:
     """Exactly at its end; and a debounce of zero accepts every call."""
     site = await crawled(store)
     assert (await store.sites.request_recrawl(site.id, debounce_seconds=300)).accepted
@@ -139,7 +139,7 @@ async def test_after_the_debounce_a_request_is_accepted_again(store: Store):
     assert (await store.sites.request_recrawl(site.id, debounce_seconds=0)).accepted
 
 
-async def test_a_failed_run_keeps_the_wish_and_its_own_back_off(store: Store):
+async def test_a_failed_run_keeps_the_wish_and_its_own_back_off(store: Store) -> None:
     """The announced change has still not been seen: the retry is forced, and comes when the scheduler says."""
     site = await crawled(store)
     await store.sites.request_recrawl(site.id)
@@ -152,7 +152,7 @@ async def test_a_failed_run_keeps_the_wish_and_its_own_back_off(store: Store):
     assert claim.forced
 
 
-async def test_a_site_that_keeps_failing_is_not_retried_by_each_call(store: Store):
+async def test_a_site_that_keeps_failing_is_not_retried_by_each_call(store: Store) -> None:
     """The debounce holds after a failure too."""
     site = await crawled(store)
     await store.sites.request_recrawl(site.id)
@@ -163,7 +163,7 @@ async def test_a_site_that_keeps_failing_is_not_retried_by_each_call(store: Stor
     assert (False, START + timedelta(seconds=300)) == (answer.accepted, answer.next_crawl_at)
 
 
-async def test_a_killed_run_of_a_request_is_done_over_without_another_slot(store: Store):
+async def test_a_killed_run_of_a_request_is_done_over_without_another_slot(store: Store) -> None:
     """A call after the lease has run out joins the run that will replace the dead one."""
     site = await crawled(store)
     await store.sites.request_recrawl(site.id)
@@ -176,7 +176,7 @@ async def test_a_killed_run_of_a_request_is_done_over_without_another_slot(store
     assert again.forced
 
 
-async def test_a_released_claim_gives_the_wish_back(store: Store):
+async def test_a_released_claim_gives_the_wish_back(store: Store) -> None:
     """Nothing was read: the request is as unserved as before."""
     site = await crawled(store)
     await store.sites.request_recrawl(site.id)
@@ -189,7 +189,7 @@ async def test_a_released_claim_gives_the_wish_back(store: Store):
     assert again.forced
 
 
-async def test_one_valid_webhook_revives_a_disabled_site(store: Store):
+async def test_one_valid_webhook_revives_a_disabled_site(store: Store) -> None:
     """Failures are forgotten and the site is due; the scheduler may start counting again."""
     site = await store.run(
         await store.enroll(), Outcome.FAILED, status=SiteStatus.DISABLED, failure_count=10, error="down"
@@ -201,7 +201,7 @@ async def test_one_valid_webhook_revives_a_disabled_site(store: Store):
     assert (row.status, row.failure_count, row.last_error) == (SiteStatus.ACTIVE, 0, None)
 
 
-async def test_a_webhook_during_the_last_failing_run_keeps_the_site_alive(store: Store):
+async def test_a_webhook_during_the_last_failing_run_keeps_the_site_alive(store: Store) -> None:
     """The run wants to give up, but the owner has just said that something changed."""
     site = await crawled(store)
     claim = await store.claim(site)
@@ -213,7 +213,7 @@ async def test_a_webhook_during_the_last_failing_run_keeps_the_site_alive(store:
     assert (row.status, row.next_crawl_at) == (SiteStatus.ACTIVE, START)
 
 
-async def test_a_paused_site_remembers_the_wish_and_stays_paused(store: Store):
+async def test_a_paused_site_remembers_the_wish_and_stays_paused(store: Store) -> None:
     """The owner's pause is stronger than the owner's CI; on resuming, the wish is there."""
     site = await crawled(store)
     await store.sites.update(site.id, status=SiteStatus.PAUSED)
@@ -226,7 +226,7 @@ async def test_a_paused_site_remembers_the_wish_and_stays_paused(store: Store):
     assert claim.forced
 
 
-async def test_parallel_requests_are_accepted_once(store: Store):
+async def test_parallel_requests_are_accepted_once(store: Store) -> None:
     """Of twenty at once, one starts a run."""
     site = await crawled(store)
     answers = await asyncio.gather(*(store.sites.request_recrawl(site.id) for _ in range(20)))
@@ -234,7 +234,7 @@ async def test_parallel_requests_are_accepted_once(store: Store):
     assert sum(answer.accepted for answer in answers) == 1
 
 
-async def test_a_message_is_new_once_within_its_time(store: Store):
+async def test_a_message_is_new_once_within_its_time(store: Store) -> None:
     """The second delivery of an id is a replay; of another site, or after the TTL, it is not."""
     site, other = await store.enroll(), await store.enroll("https://other.example/")
 
@@ -249,7 +249,7 @@ async def test_a_message_is_new_once_within_its_time(store: Store):
 
 
 @pytest.mark.parametrize("message_id", ["é" * 300, "'; DROP TABLE crawl_sites; --", "a b\n"])
-async def test_a_message_id_is_only_a_text(store: Store, message_id: str):
+async def test_a_message_id_is_only_a_text(store: Store, message_id: str) -> None:
     """Whatever a sender puts into the id is compared, not interpreted."""
     site = await store.enroll()
 
@@ -258,7 +258,7 @@ async def test_a_message_id_is_only_a_text(store: Store, message_id: str):
     assert len(await store.sites.list_sites()) == 1
 
 
-async def test_one_of_many_parallel_deliveries_is_the_first(store: Store):
+async def test_one_of_many_parallel_deliveries_is_the_first(store: Store) -> None:
     """A sender that fires the same message at once from everywhere gets through once."""
     site = await store.enroll()
     answers = await asyncio.gather(*(store.sites.remember_webhook(site.id, "msg_1") for _ in range(12)))
