@@ -21,6 +21,9 @@ PUBLISHING = ("cloudfront", "r2")
 RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731)
 """Retention periods that CloudWatch Logs accepts, up to two years."""
 
+_RATE = pattern(
+    r"rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)", "a rate such as rate(6 hours) or rate(1 day)"
+)
 _EMAIL = pattern(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address")
 _HOST = pattern(r"(?!-)[a-z0-9-]+(\.[a-z0-9-]+)+", "a host name such as llms.example.com")
 _URL = pattern(r"https?://[^/\s]+(/\S*[^/\s])?", "a URL without a slash at its end, such as https://pub-abc123.r2.dev")
@@ -41,9 +44,7 @@ class StageConfig:
     owner: str = rule("unowned")
     cost_center: str = rule("unassigned")
 
-    schedule: str = rule(
-        "rate(6 hours)", pattern(r"rate\((1 (minute|hour|day)|\d+ (minutes|hours|days))\)", "such as rate(6 hours)")
-    )
+    schedule: str = rule("rate(6 hours)", _RATE)
     schedule_enabled: bool = rule(True)
     cron_secret_version: int = rule(1, between(1, 1_000_000))
     claim_batch: int = rule(100, between(1, 1_000))

@@ -22,7 +22,7 @@ class Distribution(Construct):
     """HTTPS only, origin access control, five minutes of caching, the headers that S3 cannot store."""
 
     distribution: cloudfront.Distribution
-    base_url: str
+    host: str
 
     def __init__(self, scope: Construct, id_: str, *, bucket: s3.Bucket, config: StageConfig) -> None:
         super().__init__(scope, id_)
@@ -46,12 +46,15 @@ class Distribution(Construct):
                 if config.certificate_arn
                 else None
             ),
-            minimum_protocol_version=cloudfront.SecurityPolicyProtocol.TLS_V1_2_2021,
+            # The default certificate has a fixed policy, and CloudFront says so when given another.
+            minimum_protocol_version=(
+                cloudfront.SecurityPolicyProtocol.TLS_V1_2_2021 if config.certificate_arn else None
+            ),
             http_version=cloudfront.HttpVersion.HTTP2_AND_3,
             price_class=cloudfront.PriceClass.PRICE_CLASS_ALL,
             error_responses=[cloudfront.ErrorResponse(http_status=404, ttl=Duration.seconds(30))],
         )
-        self.base_url = f"https://{config.public_domain or self.distribution.distribution_domain_name}"
+        self.host = config.public_domain or self.distribution.distribution_domain_name
 
     def _behavior(
         self, id_: str, origin: cloudfront.IOrigin, describes: str, *, fresh: Duration

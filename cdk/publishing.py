@@ -7,6 +7,7 @@ State has a bucket of its own either way, because a public bucket shows every ke
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
@@ -17,16 +18,17 @@ from cdk.config import StageConfig
 from cdk.distribution import Distribution
 from cdk.function import RuntimeFunction
 
-OBJECT_READ, OBJECT_WRITE, OBJECT_DELETE = "s3:GetObject", "s3:PutObject", "s3:DeleteObject"
+OBJECT_READ, OBJECT_WRITE = "s3:GetObject", "s3:PutObject"
 
 
 class Publishing(Construct):
-    """The public side and the state bucket. `base_url` is what readers' URLs begin with."""
+    """The public side and the state bucket. `base_url` is what readers' URLs begin with, `host` its name."""
 
     state: s3.Bucket
     public: s3.Bucket | None
     distribution: Distribution | None
     base_url: str
+    host: str
     endpoint_url: str
     public_bucket_name: str
 
@@ -38,12 +40,13 @@ class Publishing(Construct):
             assert config.r2_endpoint is not None
             assert config.r2_bucket is not None
             self.public = self.distribution = None
-            self.base_url = config.public_base_url
+            self.base_url, self.host = config.public_base_url, urlsplit(config.public_base_url).hostname or ""
             self.endpoint_url, self.public_bucket_name = config.r2_endpoint, config.r2_bucket
             return
         self.public = self._bucket("Public", keep_replaced_for=Duration.days(30))
         self.distribution = Distribution(self, "Cdn", bucket=self.public, config=config)
-        self.base_url = self.distribution.base_url
+        self.host = self.distribution.host
+        self.base_url = f"https://{self.host}"
         self.endpoint_url, self.public_bucket_name = "", self.public.bucket_name
 
     def grant_state(self, to: RuntimeFunction, *actions: str) -> None:

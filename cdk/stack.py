@@ -14,7 +14,7 @@ from cdk.config import StageConfig
 from cdk.cron import CronTrigger
 from cdk.fanout import WorkQueue
 from cdk.function import RuntimeFunction
-from cdk.publishing import OBJECT_DELETE, OBJECT_READ, OBJECT_WRITE, Publishing
+from cdk.publishing import OBJECT_READ, OBJECT_WRITE, Publishing
 from cdk.secrets import Secrets
 from cdk.webhook import PublicUrl
 from runtime import environment as env
@@ -49,14 +49,14 @@ class AutoUpdatesStack(Stack):
             memory_mb=self.config.dispatcher_memory_mb,
             timeout=self.config.dispatcher_timeout,
             reserved_concurrency=self.config.dispatcher_concurrency,
-            variables=self._variables(secrets, self._own_host()),
+            variables=self._variables(secrets, self.publishing.host),
         )
         _grant_read(function, secrets)
         self.work.queue.grant_send_messages(function.function)
         return function
 
     def _add_webhook(self) -> RuntimeFunction:
-        """Answers the public URL. It publishes only on a rollback, and deletes what belongs to a deleted site."""
+        """Answers the public URL. It writes files only to roll one back or to confirm a held one."""
         secrets = {
             env.SUPABASE_SECRET_ARN: self.secrets.supabase,
             env.CRON_SECRET_ARN: self.secrets.cron,
@@ -74,12 +74,12 @@ class AutoUpdatesStack(Stack):
             timeout=self.config.webhook_timeout,
             reserved_concurrency=self.config.webhook_concurrency,
             # Its own URL cannot be among its own variables; every request carries it (requestContext.domainName).
-            variables=self._variables(secrets, self._own_host()),
+            variables=self._variables(secrets, self.publishing.host),
         )
         _grant_read(function, secrets)
         self.work.queue.grant_send_messages(function.function)
-        self.publishing.grant_public(function, OBJECT_READ, OBJECT_WRITE, OBJECT_DELETE)
-        self.publishing.grant_state(function, OBJECT_READ, OBJECT_DELETE)
+        self.publishing.grant_public(function, OBJECT_READ, OBJECT_WRITE)
+        self.publishing.grant_state(function, OBJECT_READ, OBJECT_WRITE)
         return function
 
     def _add_worker(self) -> RuntimeFunction:
@@ -99,7 +99,7 @@ class AutoUpdatesStack(Stack):
             config=self.config,
             memory_mb=self.config.worker_memory_mb,
             timeout=self.config.worker_timeout,
-            variables=self._variables(secrets, self._own_host(), self.url.host),
+            variables=self._variables(secrets, self.publishing.host, self.url.host),
         )
         _grant_read(function, secrets)
         self.work.queue.grant_send_messages(function.function)
@@ -121,10 +121,6 @@ class AutoUpdatesStack(Stack):
             env.CLAIM_BATCH: str(self.config.claim_batch),
         }
         return variables | {name: secret.secret_arn for name, secret in secrets.items() if secret}
-
-    def _own_host(self) -> str:
-        """The host of the public files, which the crawler must not crawl."""
-        return Fn.select(2, Fn.split("/", self.publishing.base_url))
 
     def _add_outputs(self) -> None:
         fill = "fill it: aws secretsmanager put-secret-value --secret-id <this> --secret-string file://<json>"

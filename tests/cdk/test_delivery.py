@@ -1,0 +1,104 @@
+"""What must be true of every arrow: retries that end, a queue for what was lost, room for slow work."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cdk.config import load_stage
+from tests.cdk.conftest import STAGES, Synth, properties, resources
+
+
+def _join(value: Any, filler: str = "x") -> str:
+    """A template string with every reference replaced, as CloudFormation would."""
+    if isinstance(value, str):
+        return value
+    if "Fn::Join" in value:
+        separator, parts = value["Fn::Join"]
+        return str(separator).join(_join(part, filler) for part in parts)
+    return filler
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_rule_sends_the_request_of_the_specification(synth: Synth, stage: str) -> None:
+    """Method, path and header are the contract of the dispatcher; the header's value is only a reference."""
+    (rule,) = properties(synth(stage), "AWS::Events::Rule")
+    (target,) = rule["Targets"]
+    event = json.loads(_join(target["Input"]))
+    assert event["httpMethod"] == "POST"
+    assert event["path"] == "/internal/cron/recrawl"
+    assert event["headers"]["X-Cron-Secret"] == "{{resolve:secretsmanager:x:SecretString:::}}"
+    assert set(event) == {"httpMethod", "path", "headers", "secretVersion"}
+
+
+def test_a_new_secret_version_changes_the_rule_and_nothing_else(synth: Synth) -> None:
+    """CloudFormation resolves the secret again only when the rule changes: that is how a rotation is finished."""
+    old, new = synth("prod"), synth("prod", cronSecretVersion="2")
+    changed = {name for name in new["Resources"] if new["Resources"][name] != old["Resources"][name]}
+    assert [new["Resources"][name]["Type"] for name in changed] == ["AWS::Events::Rule"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_asynchronous_edge_has_its_own_dead_letters(synth: Synth, stage: str) -> None:
+    """Rule to dispatcher, dispatcher's own failure, queue to worker: three edges, three queues, so an alarm names one."""
+    template = synth(stage)
+    (rule,) = properties(template, "AWS::Events::Rule")
+    (invoke,) = properties(template, "AWS::Lambda::EventInvokeConfig")
+    redriven = [queue["RedrivePolicy"] for queue in properties(template, "AWS::SQS::Queue") if "RedrivePolicy" in queue]
+    arns = [
+        rule["Targets"][0]["DeadLetterConfig"]["Arn"],
+        invoke["DestinationConfig"]["OnFailure"]["Destination"],
+        redriven[0]["deadLetterTargetArn"],
+    ]
+    names = {arn["Fn::GetAtt"][0] for arn in arns}
+    assert len(redriven) == 1
+    assert len(names) == 3
+    queues = resources(template, "AWS::SQS::Queue")
+    assert all(queues[name]["Properties"]["MessageRetentionPeriod"] == 14 * 86_400 for name in names)
+
+
+@pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
+def test_the_retries_of_a_tick_end_before_the_next(synth: Synth, stage: str) -> None:
+    """A late retry would overlap the next tick."""
+    template = synth(stage)
+    (rule,) = properties(template, "AWS::Events::Rule")
+    (invoke,) = properties(template, "AWS::Lambda::EventInvokeConfig")
+    retry = rule["Targets"][0]["RetryPolicy"]
+    assert retry["MaximumRetryAttempts"] == 2
+    assert invoke["MaximumRetryAttempts"] == 1
+    seconds = retry["MaximumEventAgeInSeconds"] + invoke["MaximumEventAgeInSeconds"]
+    assert seconds < load_stage({"stage": stage}).cadence_seconds
+
+
+@pytest.mark.parametrize(("stage", "timeout"), [("dev", None), ("prod", None), ("prod", 900), ("local", 60)])
+def test_a_message_stays_hidden_for_six_worker_timeouts(synth: Synth, stage: str, timeout: int | None) -> None:
+    """Below that, SQS hands a message out again while the first worker still has it."""
+    template = synth(stage, **({"workerTimeout": str(timeout)} if timeout else {}))
+    functions = {f["Handler"]: f for f in properties(template, "AWS::Lambda::Function")}
+    (work,) = [queue for queue in properties(template, "AWS::SQS::Queue") if "RedrivePolicy" in queue]
+    (mapping,) = properties(template, "AWS::Lambda::EventSourceMapping")
+    worker = functions["runtime.handlers.worker.handler"]["Timeout"]
+    assert work["VisibilityTimeout"] >= 6 * worker + mapping.get("MaximumBatchingWindowInSeconds", 0)
+    assert work["VisibilityTimeout"] <= 43_200
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_worker_reports_failures_one_by_one_and_is_capped_on_the_mapping(synth: Synth, stage: str) -> None:
+    """A cap on the function would burn receives and send healthy messages to the dead letters (aws-cdk#24180)."""
+    template = synth(stage)
+    (mapping,) = properties(template, "AWS::Lambda::EventSourceMapping")
+    functions = {f["Handler"]: f for f in properties(template, "AWS::Lambda::Function")}
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["ScalingConfig"]["MaximumConcurrency"] == load_stage({"stage": stage}).worker_max_concurrency
+    assert "ReservedConcurrentExecutions" not in functions["runtime.handlers.worker.handler"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_lease_outlives_its_worker(synth: Synth, stage: str) -> None:
+    """A site is free again soon after its worker was killed, and never while it may still work."""
+    functions = {f["Handler"]: f for f in properties(synth(stage), "AWS::Lambda::Function")}
+    worker = functions["runtime.handlers.worker.handler"]
+    lease = int(worker["Environment"]["Variables"]["LLMS_LEASE_SECONDS"])
+    assert worker["Timeout"] < lease <= worker["Timeout"] + 60
