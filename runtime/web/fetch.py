@@ -100,7 +100,7 @@ class FetchClient:
             hops.append(target.url)
             async with self._pace.turn(target.host):
                 started = clock()
-                answer = await self._send(target, headers, left)
+                answer = await self._send(target, headers, left, redirected=len(hops) > 1)
                 try:
                     following = self._next_hop(target, answer)
                     if following is None:
@@ -117,11 +117,13 @@ class FetchClient:
                 raise FetchFailed(following.url, "the redirects took the time of the request", code="timeout")
             target = following
 
-    async def _send(self, target: Target, headers: Sequence[tuple[str, str]], left: float) -> Answer:
+    async def _send(
+        self, target: Target, headers: Sequence[tuple[str, str]], left: float, *, redirected: bool
+    ) -> Answer:
         limits, now = self._limits, asyncio.get_running_loop().time()
         end = now + left
         try:
-            addresses = target.addresses or await self._names.resolve(target, end)
+            addresses = target.addresses or await self._names.resolve(target, end, anew=redirected)
         except OSError:
             raise FetchFailed(target.url, f"{target.host} has no address", code="dns_failure") from None
         check_addresses(target, addresses, self._policy)

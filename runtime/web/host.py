@@ -105,8 +105,10 @@ def _a_labels(labels: list[str]) -> tuple[str, str | None]:
                 return ".".join(labels), "url_malformed"
             if label.isascii() and encoded != label:
                 return ".".join(labels), "url_malformed"
-        if not _LABEL(encoded) or len(encoded) > MAX_LABEL:
+        if not _LABEL(encoded):
             return ".".join(labels), "url_malformed"
+        if len(encoded) > MAX_LABEL:
+            return ".".join(labels), "host_too_long"
         out.append(encoded)
     name = ".".join(out)
-    return name, None if len(name) <= MAX_HOST else "url_malformed"
+    return name, None if len(name) <= MAX_HOST else "host_too_long"

@@ -1,7 +1,8 @@
 """Which addresses a name stands for: asked once, kept for a moment.
 
 A hop is looked up once and connected to what that look-up said, so a name that changes its answer (DNS rebinding)
-cannot slip another address in. Answers are kept for `PIN_SECONDS`, as a system's cache would; failures are not.
+cannot slip another address in. Answers are kept for `PIN_SECONDS`, as a system's cache would; failures are not. Where a
+redirect leads is always looked up anew: the site chose the moment, so an old answer proves nothing.
 """
 
 from __future__ import annotations
@@ -22,19 +23,21 @@ class Names:
         self._known: OrderedDict[tuple[str, int], tuple[float, tuple[str, ...]]] = OrderedDict()
         self._asking: dict[tuple[str, int], asyncio.Lock] = {}
 
-    async def resolve(self, target: Target, end: float) -> tuple[str, ...]:
+    async def resolve(self, target: Target, end: float, *, anew: bool = False) -> tuple[str, ...]:
         """The addresses of the target's host, by `end` on the loop's clock at the latest.
+
+        `anew` asks the resolver even when an answer is kept.
 
         :raises OSError: there are none, or (TimeoutError) not in time.
         """
         key = (target.host, target.port)
         clock = asyncio.get_running_loop().time
-        if (known := self._fresh(key, clock())) is not None:
+        if not anew and (known := self._fresh(key, clock())) is not None:
             return known
         lock = self._asking.setdefault(key, asyncio.Lock())
         try:
             async with asyncio.timeout_at(min(end, clock() + self._deadline)), lock:
-                if (known := self._fresh(key, clock())) is not None:
+                if not anew and (known := self._fresh(key, clock())) is not None:
                     return known
                 addresses = tuple(await self._resolver.resolve(*key))
         finally:

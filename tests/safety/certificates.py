@@ -1,0 +1,89 @@
+"""A certificate authority for tests: signs a leaf for whatever server name a client asks for."""
+
+from __future__ import annotations
+
+import datetime
+import ssl
+import tempfile
+from functools import cached_property
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+_FROM = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+_UNTIL = datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC)
+
+
+class Authority:
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="authority-"))
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Authority of the tests")])
+        self._certificate = self._sign(self._name, self._key.public_key(), None)
+        self._leaf_key = ec.generate_private_key(ec.SECP256R1())
+        self._contexts: dict[str, ssl.SSLContext] = {}
+
+    @cached_property
+    def client_context(self) -> ssl.SSLContext:
+        """Trusts this authority and no other."""
+        context = ssl.create_default_context(cadata=self._certificate.public_bytes(Encoding.PEM).decode())
+        context.set_alpn_protocols(["http/1.1"])
+        return context
+
+    def server_context(self, always: str | None = None) -> ssl.SSLContext:
+        """Shows a certificate for the name the client asks for, or for `always`."""
+        outer = self._context_for(always or "no-name.example")
+
+        def choose(connection: ssl.SSLObject | ssl.SSLSocket, name: str | None, _: ssl.SSLContext) -> None:
+            if name and not always:
+                connection.context = self._context_for(name)
+
+        if not always:
+            outer.sni_callback = choose  # type: ignore[assignment]
+        return outer
+
+    def _context_for(self, name: str) -> ssl.SSLContext:
+        if name not in self._contexts:
+            leaf = self._sign(
+                x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]), self._leaf_key.public_key(), name
+            )
+            path = self._folder / f"{len(self._contexts)}.pem"
+            path.write_bytes(
+                leaf.public_bytes(Encoding.PEM)
+                + self._leaf_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+            )
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(path)
+            self._contexts[name] = context
+        return self._contexts[name]
+
+    def _sign(self, subject: x509.Name, key: ec.EllipticCurvePublicKey, name: str | None) -> x509.Certificate:
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(_FROM)
+            .not_valid_after(_UNTIL)
+            .add_extension(x509.BasicConstraints(ca=name is None, path_length=None), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
+            )
+        )
+        if name is not None:
+            builder = builder.add_extension(x509.SubjectAlternativeName([_alternative(name)]), critical=False)
+        return builder.sign(self._key, hashes.SHA256())
+
+
+def _alternative(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
