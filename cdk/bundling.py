@@ -31,7 +31,9 @@ LOCK = Path("runtime/requirements.txt")
 LEFT_OUT = ("runtime/cli", "runtime/local.py")
 """What only `python -m runtime` on a laptop needs."""
 
-PLATFORMS = {"arm64": "aarch64-manylinux2014", "x86_64": "x86_64-manylinux2014"}
+PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
+"""Amazon Linux 2023, which Lambda's Python 3.12 and later run on, has glibc 2.34."""
+
 MACHINE_DEPENDENT = (
     "bin",
     ".lock",
@@ -105,7 +107,7 @@ class Recipe:
             sys.executable,
         ]
         command += ["--python-version", self.python, "--python-platform", PLATFORMS[self.architecture]]
-        command += ["--only-binary", ":all:", "--no-compile-bytecode", "--require-hashes"]
+        command += ["--only-binary", ":all:", "--no-compile-bytecode", "--require-hashes", "--link-mode", "copy"]
         command += ["-r", str(self.root / LOCK)]
         # The lock fixes every byte, so the cache is as good as the registry, and works on a train.
         if subprocess.run([*command, "--offline"], capture_output=True, check=False).returncode:  # noqa: S603 - ours

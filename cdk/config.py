@@ -22,7 +22,8 @@ RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731)
 """Retention periods that CloudWatch Logs accepts, up to two years."""
 
 _RATE = pattern(
-    r"rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)", "a rate such as rate(6 hours) or rate(1 day)"
+    r"rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)",
+    "a rate such as rate(6 hours) or rate(1 day)",
 )
 _EMAIL = pattern(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address")
 _HOST = pattern(r"(?!-)[a-z0-9-]+(\.[a-z0-9-]+)+", "a host name such as llms.example.com")
@@ -195,6 +196,10 @@ def problems(config: StageConfig) -> list[str]:
         (
             config.cadence_seconds < 300 and not local,
             f"-c schedule={config.schedule}: must be 5 minutes or more, so that retries end before the next tick",
+        ),
+        (
+            config.python == "3.11" and not local,
+            "-c python=3.11: Lambda runs it on Amazon Linux 2, which is too old for the wheels; it is for stage=local",
         ),
         (
             config.worker_batch_size > 10 and config.worker_batch_window == 0,

@@ -56,6 +56,7 @@ def test_the_keys_of_the_cdk_are_left_to_it() -> None:
         ({"allowNetworks": "10.0.0.0/8"}, "allowNetworks opens private networks"),
         ({"allowNetworks": "everything"}, "must be CIDR blocks, comma-separated"),
         ({"workerBatchSize": "20", "workerBatchWindow": "0"}, "workerBatchSize over 10 needs workerBatchWindow"),
+        ({"python": "3.11"}, "it is for stage=local"),
         ({"account": "12345"}, "must be a 12-digit account number, or none"),
         ({"pageEmail": "ops"}, "must be an e-mail address, or none"),
         (
