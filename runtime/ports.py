@@ -144,7 +144,7 @@ class Sites(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An object in the public bucket: its body, ETag and the SHA-256 it claims."""
+    """An object in the public bucket: its body, ETag and the SHA-256 it claims; empty when we did not write it."""
 
     body: bytes
     etag: str
@@ -183,7 +183,11 @@ class States(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One site to work on. `tick_total` lets the last worker of a tick know that it is."""
+    """One site to work on. `tick_total` lets the last worker of a tick know that it is.
+
+    A claim that travelled fences, but does not know its row: `claim.site` has the id and base URL only until
+    `Sites.renew_lease` answers with the row as it is then.
+    """
 
     site_id: str
     tick_id: str | None = None

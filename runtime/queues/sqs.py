@@ -1,0 +1,106 @@
+"""The queue between the dispatcher and the workers: SQS, in batches of ten, several at once.
+
+Delivery is at least once and in no order. Neither matters: a claim can be committed once only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from runtime.errors import Misconfigured
+from runtime.ports import Events, Message
+from runtime.queues.messages import from_json, to_json
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
+
+__all__ = ["SqsQueue", "from_json", "make_client", "to_json"]
+
+BATCH = 10
+"""The most messages that SendMessageBatch takes; ten of ours are far below its limit in bytes."""
+
+CALLS_AT_ONCE = 4
+
+
+def make_client(
+    *,
+    endpoint_url: str | None = None,
+    region: str | None = None,
+    access_key_id: str | None = None,
+    secret_access_key: str | None = None,
+) -> SQSClient:
+    """A client whose calls end within half a minute. Without keys boto3's own chain provides them (a Lambda's role).
+
+    :raises Misconfigured: the endpoint is not a URL, or no region is known.
+    """
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+
+    config = Config(connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+    try:
+        return boto3.client(
+            "sqs",
+            endpoint_url=endpoint_url,
+            region_name=region,
+            aws_access_key_id=access_key_id,
+            aws_secret_access_key=secret_access_key,
+            config=config,
+        )
+    except (BotoCoreError, ValueError):
+        raise Misconfigured("the queue cannot be addressed: set an AWS region", code="queue_refused") from None
+
+
+class SqsQueue:
+    """Sends to one queue. Why a batch could not be sent goes to `events` as `queue_failed`."""
+
+    def __init__(self, client: SQSClient, queue_url: str, *, events: Events | None = None) -> None:
+        self._client = client
+        self._queue_url = queue_url
+        self._events = events
+        # Not asyncio's default executor, nor a semaphore: a queue outlives the event loop of one Lambda invocation.
+        self._threads = ThreadPoolExecutor(CALLS_AT_ONCE, thread_name_prefix="queue")
+
+    async def send(self, messages: Sequence[Message]) -> list[Message]:
+        """Queue the messages; those that could not be queued come back, in their order, and nothing is raised for them.
+
+        After a lost answer a message may be both queued and returned.
+        """
+        batches = [messages[start : start + BATCH] for start in range(0, len(messages), BATCH)]
+        failed = await asyncio.gather(*(self._send_batch(batch) for batch in batches))
+        return [message for batch in failed for message in batch]
+
+    async def _send_batch(self, batch: Sequence[Message]) -> list[Message]:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        entries: list[SendMessageBatchRequestEntryTypeDef] = [
+            {"Id": str(number), "MessageBody": to_json(message)} for number, message in enumerate(batch)
+        ]
+
+        def call() -> Mapping[str, Any]:
+            return self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
+
+        try:
+            answer = await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        except ClientError as error:
+            self._report(len(batch), error.response.get("Error", {}).get("Code", ""))
+            return list(batch)
+        except BotoCoreError as error:
+            self._report(len(batch), type(error).__name__)
+            return list(batch)
+        # What the answer does not name as queued is not queued.
+        queued = {entry["Id"] for entry in answer.get("Successful", [])}
+        refused = {entry["Id"]: entry["Code"] for entry in answer.get("Failed", [])}
+        failed = [message for number, message in enumerate(batch) if str(number) not in queued]
+        if failed:
+            self._report(len(failed), next(iter(refused.values()), "unanswered"))
+        return failed
+
+    def _report(self, count: int, code: str) -> None:
+        if self._events is not None:
+            self._events.event("queue_failed", count=count, code=re.sub(r"[^A-Za-z0-9.]", "", code)[:80])

@@ -1,0 +1,143 @@
+"""Queues: the one in the process, and SQS as moto plays it behind the real client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.stub import Stubber
+from moto import mock_aws
+
+from runtime.errors import Misconfigured
+from runtime.ports import Message
+from runtime.queues.memory import MemoryQueue
+from runtime.queues.sqs import SqsQueue, from_json, make_client, to_json
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+KEYS = {"access_key_id": "test", "secret_access_key": "secret-canary"}
+
+
+class Heard:
+    """Keeps the events it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, dict[str, Any]]] = []
+
+    def event(self, name: str, **fields: Any) -> None:
+        self.events.append((name, fields))
+
+
+@pytest.fixture
+def sqs() -> Iterator[SQSClient]:
+    with mock_aws():
+        yield make_client(region="us-east-1", **KEYS)
+
+
+@pytest.fixture
+def queue_url(sqs: SQSClient) -> str:
+    return sqs.create_queue(QueueName="sites")["QueueUrl"]
+
+
+def messages(count: int) -> list[Message]:
+    return [Message(site_id=f"site-{number}", tick_id="tick", tick_total=count) for number in range(count)]
+
+
+def received(sqs: SQSClient, queue_url: str) -> list[Message]:
+    """Everything that waits in the queue."""
+    found: list[Message] = []
+    while batch := sqs.receive_message(QueueUrl=queue_url, MaxNumberOfMessages=10).get("Messages", []):
+        found += [from_json(each["Body"]) for each in batch]
+    return found
+
+
+async def test_the_memory_queue_is_first_in_first_out() -> None:
+    """Messages come out in the order they went in, as many as asked for, and none when none wait."""
+    queue = MemoryQueue()
+    sent = messages(5)
+
+    assert await queue.receive(3) == []
+    assert await queue.send(sent) == []
+    assert len(queue) == 5
+    assert await queue.receive(3) == sent[:3]
+    assert await queue.receive(3) == sent[3:]
+    assert await queue.receive(3) == []
+
+
+@pytest.mark.parametrize("count", [0, 1, 10, 11, 57])
+async def test_every_message_arrives_once(sqs: SQSClient, queue_url: str, count: int) -> None:
+    """Any number of messages is cut into batches of ten, and all of them get there."""
+    sent = messages(count)
+
+    assert await SqsQueue(sqs, queue_url).send(sent) == []
+    assert sorted(received(sqs, queue_url), key=lambda m: m.site_id) == sorted(sent, key=lambda m: m.site_id)
+
+
+async def test_a_queue_that_is_not_there_returns_everything(sqs: SQSClient, queue_url: str) -> None:
+    """Nothing is raised and nothing is lost: all messages come back, and the reason is reported."""
+    heard = Heard()
+    sent = messages(12)
+
+    assert await SqsQueue(sqs, f"{queue_url}-typo", events=heard).send(sent) == sent
+    assert sorted(fields["count"] for _, fields in heard.events) == [2, 10]
+    assert all(
+        "NonExistentQueue" in fields["code"] or "QueueDoesNotExist" in fields["code"] for _, fields in heard.events
+    )
+
+
+async def test_a_server_that_is_not_there_returns_everything() -> None:
+    """No connection is an answer too; the reason names the kind of failure and no address or key."""
+    heard = Heard()
+    client = make_client(endpoint_url="http://127.0.0.1:9", region="us-east-1", **KEYS)
+    sent = messages(2)
+
+    assert await SqsQueue(client, "http://127.0.0.1:9/1/q", events=heard).send(sent) == sent
+    assert heard.events == [("queue_failed", {"count": 2, "code": "EndpointConnectionError"})]
+
+
+async def test_what_a_batch_refuses_comes_back_alone() -> None:
+    """Of a batch in which some entries fail, those and what the answer forgot come back, in their order."""
+    client = make_client(region="us-east-1", **KEYS)
+    heard = Heard()
+    sent = messages(4)
+    ok = {"MessageId": "m", "MD5OfMessageBody": "0" * 32}
+    with Stubber(client) as stub:
+        stub.add_response(
+            "send_message_batch",
+            {
+                "Successful": [{"Id": "0", **ok}, {"Id": "2", **ok}],
+                "Failed": [{"Id": "1", "Code": "InternalError", "SenderFault": False}],
+            },
+            {"QueueUrl": "q", "Entries": [{"Id": str(n), "MessageBody": to_json(m)} for n, m in enumerate(sent)]},
+        )
+        failed = await SqsQueue(client, "q", events=heard).send(sent)
+
+    assert failed == [sent[1], sent[3]]
+    assert heard.events == [("queue_failed", {"count": 2, "code": "InternalError"})]
+
+
+async def test_one_failed_batch_leaves_the_others_sent(sqs: SQSClient, queue_url: str) -> None:
+    """Batches fail one by one: exactly the messages of the refused one come back."""
+    sent = messages(25)
+
+    def refuse_the_second(params: dict[str, Any], **_: Any) -> Any:
+        refused = b"site-10\\" in params["body"]
+        return (SimpleNamespace(status_code=400), {"Error": {"Code": "ThrottlingException"}}) if refused else None
+
+    sqs.meta.events.register("before-call.sqs.SendMessageBatch", refuse_the_second)
+    failed = await SqsQueue(sqs, queue_url).send(sent)
+
+    assert failed == sent[10:20]
+    assert {each.site_id for each in received(sqs, queue_url)} == {each.site_id for each in sent[:10] + sent[20:]}
+
+
+def test_a_queue_without_a_region_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing setting is found when the client is made."""
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    with pytest.raises(Misconfigured, match="region"):
+        make_client(**KEYS)
