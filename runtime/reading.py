@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 
 
@@ -107,9 +108,21 @@ class Page:
     language: str = ""
 
 
+def stamp(moment: datetime) -> str:
+    """A UTC time as text; texts of this form sort as their times do."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentState:
-    """What is remembered of one robots or sitemap document, so that the next check can be a conditional GET."""
+    """What is remembered of one robots or sitemap document, so that the next check can be a conditional GET.
+
+    Every field is plain JSON; times are in the form of `stamp`, empty when unknown. `checked_at` is when the content
+    was last seen to be this, `fetched_at` when it last came in full. `members` are the document's URLs as runs of
+    (first, count) over the sorted URLs of the inventory; a document whose URLs did not fit in it is not `listed`.
+    `dated` says that every entry has a usable lastmod, `open_until` when the last day or month that one of them names
+    is over. `children` are those of a sitemap index; `text` is a robots.txt.
+    """
 
     url: str
     final_url: str
@@ -117,6 +130,18 @@ class DocumentState:
     sha256: str
     kind: str
     complete: bool = True
+    checked_at: str = ""
+    fetched_at: str = ""
+    members: tuple[int, ...] = ()
+    listed: bool = True
+    dated: bool = True
+    open_until: str = ""
+    children: tuple[tuple[str, str | None], ...] = ()
+    text: str | None = None
+
+    @property
+    def fetched(self) -> datetime | None:
+        return datetime.fromisoformat(self.fetched_at) if self.fetched_at else None
 
 
 @dataclass(frozen=True, slots=True)

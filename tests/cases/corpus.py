@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import json
 import resource
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -61,11 +62,14 @@ def load(root: Path | str, **want: str) -> Iterator[Case]:
 
 
 def operations() -> dict[str, Op]:
-    """The ops of every adapter module that exists; an op nobody adapts fails its cases."""
+    """The ops of every adapter module there is; an op nobody adapts, or whose adapter cannot be imported, fails."""
     found: dict[str, Op] = {}
     for name in ADAPTERS:
         if importlib.util.find_spec(f"tests.cases.{name}"):
-            found |= importlib.import_module(f"tests.cases.{name}").OPS
+            try:
+                found |= importlib.import_module(f"tests.cases.{name}").OPS
+            except ImportError as error:
+                print(f"{name}: {error}", file=sys.stderr)
     return found
 
 

@@ -1,0 +1,58 @@
+"""An address as a sitemap or a robots.txt gives it: trimmed, absolute, in the crawl's normal form.
+
+sitemaps.org wants absolute URLs. Real files also hold relative ones, which are resolved against the document's own URL
+(RFC 3986 5.2), and host names without a scheme, which are read as hosts and never joined as paths.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from runtime.errors import InputError
+from runtime.urls import normalize, resolve
+
+_INVISIBLE: Final = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+
+_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/")
+
+MAX_PLAIN: Final = 250
+"""So short a URL has no host that is too long."""
+
+_NORMAL: Final = re.compile(
+    r"https?://(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}/(?:[A-Za-z0-9_~-][A-Za-z0-9_~.-]*(?:/(?=[A-Za-z0-9_~-]|$)|$))*"
+)
+"""URLs that `normalize` gives back as they are; most of every sitemap. Others take the long way."""
+
+_HOST: Final = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+([a-z]{2,24})(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE)
+_SUFFIXES: Final = re.compile(
+    r"aspx?|atom|cfm|cgi|css|csv|docx?|gif|gz|x?html?|jpe?g|jsp?|json|mdx?|pdf|php|png|rdf|rss|shtml|svg|txt|xml|ya?ml|zip",
+    re.IGNORECASE,
+)
+"""Endings that make `team.html` a file, not a host."""
+
+
+def read_location(text: str, base: str) -> str | None:
+    """The absolute URL in normal form, or None for what is no crawlable address."""
+    text = trim(text)
+    if len(text) <= MAX_PLAIN and _NORMAL.fullmatch(text) and "xn--" not in text:
+        return text
+    if not text:
+        return None
+    host = _HOST.match(text)
+    if host and (not _SUFFIXES.fullmatch(host[1]) or text.lower().startswith("www.")):
+        text = f"{base.partition(':')[0]}://{text}"
+    absolute = resolve(base, text)
+    if absolute is None:
+        return None
+    try:
+        return normalize(absolute)
+    except InputError:
+        return None
+
+
+def trim(text: str) -> str:
+    """Without outer white space of any script and characters that show nothing."""
+    if text[:1] in _PLAIN and text[-1:] in _PLAIN:
+        return text
+    return text.strip().strip(_INVISIBLE).strip()
