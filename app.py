@@ -3,10 +3,14 @@
 import sys
 
 from cdk.assembly import build_app
+from cdk.bundling import BundlingError
+from cdk.nag import check
 from cdk.rules import ConfigError
 
 if __name__ == "__main__":
     try:
-        build_app().synth()
-    except ConfigError as error:
+        app = build_app()
+        check(app)
+        app.synth()
+    except (ConfigError, BundlingError) as error:
         sys.exit(f"error: {error}")

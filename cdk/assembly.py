@@ -1,4 +1,4 @@
-"""From a context to an app: config → code → stack → tags."""
+"""From a context to an app: config → code → stack → tags → rules."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from aws_cdk import App, Environment, Tags
 
 from cdk.bundling import runtime_code
 from cdk.config import StageConfig, load_stage
+from cdk.nag import acknowledge
 from cdk.stack import AutoUpdatesStack
 
 SERVICE = "llms-txt-auto-updates"
@@ -45,4 +46,5 @@ def add_stack(app: App, config: StageConfig) -> AutoUpdatesStack:
     )
     for key, value in tags.items():
         Tags.of(app).add(key, value)
+    acknowledge(stack)
     return stack
