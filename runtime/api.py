@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runtime import enroll, management, metrics, urls, webhook
+from runtime import management, metrics, urls, webhook
 from runtime.errors import InputError, NotFound, Refused, ServiceError, StaleClaim, Transient
 from runtime.http import Answer, HttpError, Request, parse_object
 from runtime.models import Site
@@ -107,9 +107,7 @@ class Api:
                 raise HttpError(401, "unauthorized", "Invalid webhook secret")
             if webhook.is_signed(request.headers):
                 message_id = request.headers["webhook-id"]
-                fresh = await self.world.sites.remember_webhook(
-                    site.id, message_id, ttl_seconds=webhook.REPLAY_SECONDS
-                )
+                fresh = await self.world.sites.remember_webhook(site.id, message_id, ttl_seconds=webhook.REPLAY_SECONDS)
                 if not fresh:
                     raise HttpError(409, "replayed", "this webhook-id was used before")
             return await self._schedule(request, site)

@@ -40,7 +40,7 @@ FIELDS = frozenset({"url", "enableAutoUpdate", *_NUMBERS, *_FLAGS, *_GLOBS})
 def parse_options(given: Mapping[str, Any], current: SiteOptions | None = None) -> SiteOptions:
     """The options in a request, over those the site has.
 
-    :raises InputError: a field is unknown, of the wrong type or out of bounds; the message names it and what is allowed.
+    :raises InputError: a field is unknown, of the wrong type or out of bounds; the message says what is allowed.
     """
     unknown = sorted(set(given) - FIELDS)
     if unknown:

@@ -6,7 +6,7 @@
     /feed          /feed and /feed/, not /feedback and not /feed/atom
     blog/**/*.md   /blog/x.md, /blog/a/x.md, /blog/a/b/x.md     "**" also matches no level at all
     **/draft-*     /draft-1, /a/b/draft-1
-    **             everything
+    **             everything; "/" is the home page alone
 
 A pattern covers the whole path from the root of the host; the leading "/" may be left out. `**` as a whole segment is
 any number of segments, `*` any number of characters within one, `?` exactly one; every other character is itself.
@@ -34,7 +34,7 @@ def _compiled(pattern: str) -> tuple[str, ...]:
     if "://" in pattern:  # a whole URL, pasted: its path is meant
         pattern = pattern.partition("://")[2].partition("/")[2]
     segments = _segments(pattern)
-    return (*segments, "**") if pattern.endswith("/") else segments
+    return (*segments, "**") if segments and pattern.endswith("/") else segments
 
 
 def _segments(path: str) -> tuple[str, ...]:

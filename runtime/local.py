@@ -41,7 +41,9 @@ async def run_tick(world: World) -> Summary:
         await world.queue.send([replace(message, claim=None) for message in retry])
     world.events.event("tick_completed", tick_id=tick_id, **summary.as_dict())
     if unfinished:
-        raise StoreDown(f"{unfinished} site{'s' if unfinished > 1 else ''} could not be finished and will be taken again")
+        raise StoreDown(
+            f"{unfinished} site{'s' if unfinished > 1 else ''} could not be finished and will be taken again"
+        )
     return summary
 
 

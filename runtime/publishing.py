@@ -37,7 +37,8 @@ async def put_public(
     publisher: Publisher, key: str, body: bytes, *, sha256: str, generation: int, published: Stored | None
 ) -> None:
     """Replace the public object if it is still `published`. An object with our own bytes counts as written: the answer
-    to an earlier try was lost."""
+    to an earlier try was lost.
+    """
     expected = None if published is None else published.etag
     try:
         await publisher.put(key, body, sha256=sha256, generation=generation, expected_etag=expected)

@@ -27,7 +27,8 @@ from runtime.verdicts import Unknown
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
     """How a run ended: the row as committed, and what the survey saw. `again` asks for another run at once, because a
-    webhook came while this one was working."""
+    webhook came while this one was working.
+    """
 
     run_id: str
     site: Site
@@ -66,7 +67,7 @@ async def recrawl(
         result, url = _failure(state, error), None
     finished_at = world.clock()
     elapsed_ms = round((asyncio.get_running_loop().time() - started) * 1000)
-    commit, schedule = _commit(world, claim, result, url, run_id, tick_id, finished_at, elapsed_ms)
+    commit, schedule = _commit(claim, result, url, run_id, tick_id, finished_at, elapsed_ms)
     row = await world.sites.commit_run(claim, commit)
     world.events.event("step", step="committed", site_id=site.id, run_id=run_id)
     memory = encode(replace(result.state, schedule=schedule))
@@ -75,8 +76,13 @@ async def recrawl(
     _report(world, row, commit, result)
     again = row.requested_at is not None and row.status is SiteStatus.ACTIVE
     return Finished(
-        run_id=run_id, site=row, outcome=result.outcome, reason=result.reason, crawled=result.crawl is not None,
-        survey=result, again=again,
+        run_id=run_id,
+        site=row,
+        outcome=result.outcome,
+        reason=result.reason,
+        crawled=result.crawl is not None,
+        survey=result,
+        again=again,
     )
 
 
@@ -96,7 +102,9 @@ async def _work(
     healthy = published is not None and published.body == result.rendered.text.encode()
     if result.outcome is Outcome.UNCHANGED_CONTENT and result.rendered.sha256 == site.latest_llms_hash and not healthy:
         url = await publish(world, claim, result.rendered, published)
-        return replace(result, reason="the document is the same as before; its missing or altered file was put back"), url
+        return replace(
+            result, reason="the document is the same as before; its missing or altered file was put back"
+        ), url
     return result, None
 
 
@@ -105,7 +113,7 @@ def _failure(state: SiteState, error: ServiceError) -> Survey:
 
 
 async def _remembered(world: World, site: Site) -> tuple[SiteState, bytes | None]:
-    """The state of the last run. One that cannot be read is a cache lost: the run starts from a full crawl and says so."""
+    """The state of the last run. One that cannot be read is a cache lost: the run crawls fully, and says so."""
     stored = await world.states.load(site.id)
     try:
         return decode(stored), stored
@@ -115,7 +123,6 @@ async def _remembered(world: World, site: Site) -> tuple[SiteState, bytes | None
 
 
 def _commit(
-    world: World,
     claim: Claim,
     result: Survey,
     url: str | None,
@@ -128,7 +135,9 @@ def _commit(
     failed = result.outcome is Outcome.FAILED
     failures = site.failure_count + 1 if failed else 0
     decision = decide(
-        History.of(site, result.outcome, failures=failures, memory=result.state.schedule, retry_after=result.retry_after),
+        History.of(
+            site, result.outcome, failures=failures, memory=result.state.schedule, retry_after=result.retry_after
+        ),
         ScheduleSettings(),
         now,
         spread=spread_of(site.id, claim.generation),

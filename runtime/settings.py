@@ -80,3 +80,16 @@ def require(environment: Mapping[str, str], *names: str) -> dict[str, str]:
             code="missing_configuration",
         )
     return {name: environment[name] for name in names}
+
+
+def number(environment: Mapping[str, str], name: str, default: int) -> int:
+    """A positive whole number from the environment.
+
+    :raises Misconfigured: it is something else; the sentence names the variable.
+    """
+    text = environment.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise Misconfigured(f"{name} must be a positive whole number, not {text!r}", code="bad_configuration")
+    return int(text)

@@ -1,16 +1,16 @@
 """Looks at a site and decides what should become of its file; writes nothing.
 
-inventory, verdict, crawl, document, compare, guard: the middle of a recrawl. `recrawl` acts on the result, `preview` only
-shows it, and a one-off `crawl` is a survey of a site without a past.
+inventory, verdict, crawl, document, compare, guard: the middle of a recrawl. `recrawl` acts on the result, `preview`
+only shows it, and a one-off `crawl` is a survey of a site without a past.
 """
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from runtime import keys, urls
 from runtime.crawl.access import Access, read_access
 from runtime.crawl.crawler import Crawler, Progress
 from runtime.crawl.rules import Rules
@@ -28,7 +28,6 @@ from runtime.sitemap.compare import compare
 from runtime.sitemap.lastmod import LastmodTrust, observe
 from runtime.sitemap.tree import InventoryReading, read_inventory
 from runtime.state import SiteState
-from runtime import keys, urls
 from runtime.verdicts import Changed, Unchanged, Unknown, Verdict
 
 
@@ -73,7 +72,7 @@ async def survey(
     """
     limits = world.settings.limits
     origin = urls.origin(site.base_url)
-    access = await read_access(world.web, origin, limits, previous=state.robots)
+    access = await read_access(world.web, origin, limits, previous=state.robots, now=now)
     if access.status == "unreachable":
         return _failed(state, "robots.txt cannot be read, so nothing may be fetched (RFC 9309)", access=access)
     state = replace(state, robots=access.document)
@@ -94,17 +93,30 @@ async def survey(
         state,
         inventory=reading.inventory if reading.inventory.complete or state.inventory is None else state.inventory,
     )
-    skip = may_skip(verdict, site, state, published, forced=forced, now=now, max_stale_days=world.settings.max_stale_days)
+    skip = may_skip(
+        verdict, site, state, published, forced=forced, now=now, max_stale_days=world.settings.max_stale_days
+    )
     if skip:
         return Survey(
-            outcome=Outcome.UNCHANGED_SITEMAP, reason=skip, state=seen, verdict=verdict,
-            sentinel_url=reading.sentinel_url, requests=reading.requests + 1,
+            outcome=Outcome.UNCHANGED_SITEMAP,
+            reason=skip,
+            state=seen,
+            verdict=verdict,
+            sentinel_url=reading.sentinel_url,
+            requests=reading.requests + 1,
         )
     rules = Rules(world.web, site.base_url, limits)
     rules.know(origin, access)
     crawl = await Crawler(
-        web=world.web, base_url=site.base_url, options=site.options, rules=rules, limits=limits, now=now,
-        inventory=reading.inventory.entries, deadline=deadline, progress=progress,
+        web=world.web,
+        base_url=site.base_url,
+        options=site.options,
+        rules=rules,
+        limits=limits,
+        now=now,
+        inventory=reading.inventory.entries,
+        deadline=deadline,
+        progress=progress,
     ).run()
     pages, probes = await with_twins(
         world.web, crawl.pages, rules, previous=state.twins, concurrency=limits.connections_per_host
@@ -124,10 +136,13 @@ def may_skip(
     max_stale_days: int,
 ) -> str:
     """Why the crawl can be spared, or the empty text. Only a complete `Unchanged` spares it, never a forced run, never
-    past the maximum staleness, never when the options changed or the public object is not the row's."""
+    past the maximum staleness, never when the options changed or the public object is not the row's.
+    """
     if forced or not isinstance(verdict, Unchanged) or state.last_full_crawl_at is None:
         return ""
-    longest = max(timedelta(days=max_stale_days), 4 * timedelta(minutes=max(MIN_INTERVAL, site.options.recrawl_interval_minutes)))
+    longest = max(
+        timedelta(days=max_stale_days), 4 * timedelta(minutes=max(MIN_INTERVAL, site.options.recrawl_interval_minutes))
+    )
     if now - state.last_full_crawl_at >= longest or state.last_full_crawl_at > now:
         return ""
     if state.options != _options(site) or state.held is not None or state.misses:
@@ -149,7 +164,12 @@ def _conclude(
     now: datetime,
 ) -> Survey:
     requests = reading.requests + crawl.requests + 1
-    counts = {"pages": len(crawl.pages), "left_out": len(crawl.left_out), "requests": requests, "bytes": crawl.bytes_read}
+    counts = {
+        "pages": len(crawl.pages),
+        "left_out": len(crawl.left_out),
+        "requests": requests,
+        "bytes": crawl.bytes_read,
+    }
     if not crawl.pages:
         problem = crawl.problem or _nothing_listed(crawl)
         return replace(_failed(state, problem), verdict=verdict, crawl=crawl, requests=requests, counts=counts)
@@ -161,18 +181,31 @@ def _conclude(
     content_changed = rendered.sha256 != (state.site_hash or site.latest_llms_hash)
     after = replace(
         state,
-        trust=asdict(observe(
-            trust, state.inventory or Inventory(), reading.inventory, now, content_changed=content_changed
-        )),
+        trust=asdict(
+            observe(trust, state.inventory or Inventory(), reading.inventory, now, content_changed=content_changed)
+        ),
         inventory=reading.inventory,
-        pages=tuple(listed), home=crawl.home, misses=misses, left_out=crawl.left_out,
-        site_hash=rendered.sha256, options=_options(site), held=None,
+        pages=tuple(listed),
+        home=crawl.home,
+        misses=misses,
+        left_out=crawl.left_out,
+        site_hash=rendered.sha256,
+        options=_options(site),
+        held=None,
         last_full_crawl_at=now if crawl.complete else state.last_full_crawl_at,
     )
     result = Survey(
-        outcome=Outcome.UNCHANGED_CONTENT, reason="the document is the same as before", state=after, verdict=verdict,
-        sentinel_url=reading.sentinel_url, crawl=crawl, document=document, rendered=rendered, changes=record,
-        requests=requests, counts=counts,
+        outcome=Outcome.UNCHANGED_CONTENT,
+        reason="the document is the same as before",
+        state=after,
+        verdict=verdict,
+        sentinel_url=reading.sentinel_url,
+        crawl=crawl,
+        document=document,
+        rendered=rendered,
+        changes=record,
+        requests=requests,
+        counts=counts,
     )
     if rendered.sha256 == site.latest_llms_hash:
         return replace(result, state=replace(after, pinned_over=None))
@@ -188,8 +221,12 @@ def _conclude(
 
 def _failed(state: SiteState, reason: str, *, access: Access | None = None) -> Survey:
     return Survey(
-        outcome=Outcome.FAILED, reason=reason, state=state, verdict=Unknown(reason),
-        retry_after=None if access is None else access.retry_after, requests=1,
+        outcome=Outcome.FAILED,
+        reason=reason,
+        state=state,
+        verdict=Unknown(reason),
+        retry_after=None if access is None else access.retry_after,
+        requests=1,
     )
 
 

@@ -142,6 +142,15 @@ def canonical_base_url(text: str) -> str:
     return f"{parts.scheme}://{name}{port and f':{port}'}{path}"
 
 
+def origin(url: str) -> str:
+    """Scheme, host and port: what a robots.txt governs (RFC 9309 2.3).
+
+    :raises InputError: not an absolute http(s) URL.
+    """
+    parts = split(url)
+    return f"{parts.scheme}://{parts.host}"
+
+
 def entry_url(base_url: str) -> str:
     """Where a crawl starts: the base URL as a URL, so that an origin has its "/"."""
     return str(split(base_url))

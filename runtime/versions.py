@@ -51,9 +51,14 @@ async def rollback(world: World, site_id: str, version: str | None = None) -> Si
         raise
     state = decode(await world.states.load(site_id))
     commit = Commit(
-        run_id=f"rollback-{claim.generation}-{site_id}", tick_id=None, outcome=Outcome.UPDATED,
-        reason=f"rolled back to {target[:12]}", next_crawl_at=site.next_crawl_at, changed=True,
-        latest_llms_hash=target, latest_llms_url=world.publisher.url(key),
+        run_id=f"rollback-{claim.generation}-{site_id}",
+        tick_id=None,
+        outcome=Outcome.UPDATED,
+        reason=f"rolled back to {target[:12]}",
+        next_crawl_at=site.next_crawl_at,
+        changed=True,
+        latest_llms_hash=target,
+        latest_llms_url=world.publisher.url(key),
     )
     row = await world.sites.commit_run(claim, commit)
     await world.states.save(site_id, encode(replace(state, pinned_over=state.site_hash, held=None)))
@@ -98,6 +103,4 @@ async def _restore_sections(world: World, claim: Claim, sha256: str, body: bytes
                 part = await world.publisher.read(keys.version_section(base_url, sha256, slug))
                 if part is None:
                     raise NotFound(f"part {slug} of version {sha256} does not exist")
-                await replace_object(
-                    world.publisher, keys.section(base_url, slug), part.body, sha256, claim.generation
-                )
+                await replace_object(world.publisher, keys.section(base_url, slug), part.body, sha256, claim.generation)

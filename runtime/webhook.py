@@ -83,9 +83,11 @@ def _signature_holds(valid: Iterable[str], headers: Mapping[str, str], body: byt
     message_id, timestamp, given = (headers.get(name, "") for name in SIGNATURE_HEADERS)
     well_formed = bool(_MESSAGE_ID.fullmatch(message_id)) and bool(_TIMESTAMP.fullmatch(timestamp))
     at = int(timestamp) if well_formed else 0
-    expected = [
-        sign(secret, message_id=message_id, timestamp=at, body=body) if secret else "" for secret in valid
-    ] if well_formed else [""]
+    expected = (
+        [sign(secret, message_id=message_id, timestamp=at, body=body) if secret else "" for secret in valid]
+        if well_formed
+        else [""]
+    )
     holds = any([equal_any(candidate, expected) for candidate in given.split(" ")[:16]])  # noqa: C419 - constant work
     return holds and well_formed and abs(now.timestamp() - at) <= TOLERANCE_SECONDS
 

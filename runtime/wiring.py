@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from runtime import environment as env
+from runtime.errors import StoreDown
 from runtime.ports import Clock, Events, World
 from runtime.publish.folder import FolderPublisher, FolderStates
 from runtime.queues.memory import MemoryQueue
-from runtime.settings import Settings
+from runtime.settings import FetchPolicy, Settings, number, require
 from runtime.sites.sqlite import SqliteSites
 from runtime.web.fetch import FetchClient
+
+if TYPE_CHECKING:
+    from runtime.handlers.vault import Vault
 
 PUBLISHED, STATES, DATABASE = "published", "states", "sites.db"
 """What a home folder holds: the published files, the private state objects, the rows."""
@@ -33,7 +39,10 @@ async def embedded_world(
     :param base_url: the public domain that `published/` is served under.
     :raises CorruptState: the database file is damaged. :raises StoreDown: the folder cannot be written.
     """
-    home.mkdir(parents=True, exist_ok=True)
+    try:
+        home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything else runs
+    except OSError as error:
+        raise StoreDown(f"{home} cannot be used ({error.strerror}); choose another folder with --home") from None
     web = FetchClient(settings.policy, settings.limits)
     with SqliteSites(home / DATABASE, clock=clock) as sites:
         try:
@@ -49,3 +58,61 @@ async def embedded_world(
             )
         finally:
             await web.aclose()
+
+
+async def cloud_world(
+    environment: Mapping[str, str], *, needed: tuple[str, ...], vault: Vault, events: Events, clock: Clock = utc_now
+) -> World:
+    """The adapters of a Lambda process: Supabase, R2 or S3, SQS.
+
+    :param needed: variables without which this door cannot work.
+    :raises Misconfigured: a variable is missing, or a secret is not filled in.
+    :raises StoreDown: the secrets cannot be read.
+    """
+    import boto3
+
+    from runtime.publish.s3 import S3Publisher, S3States, make_client
+    from runtime.queues.sqs import SqsQueue
+    from runtime.sites.supabase import SupabaseSites
+
+    require(environment, *needed)
+    supabase = await vault.fields(environment[env.SUPABASE_SECRET_ARN], "url", "key")
+    own = make_client()
+    public, bucket = own, environment.get(env.PUBLIC_BUCKET, "")
+    if environment.get(env.R2_SECRET_ARN):
+        r2 = await vault.fields(
+            environment[env.R2_SECRET_ARN], "endpoint", "access_key_id", "secret_access_key", "bucket"
+        )
+        public = make_client(
+            endpoint_url=r2["endpoint"],
+            access_key_id=r2["access_key_id"],
+            secret_access_key=r2["secret_access_key"],
+        )
+        bucket = r2["bucket"]
+    settings = cloud_settings(environment)
+    return World(
+        web=FetchClient(settings.policy, settings.limits),
+        sites=SupabaseSites(supabase["url"], supabase["key"]),
+        publisher=S3Publisher(public, bucket, environment.get(env.PUBLIC_BASE_URL, "")),
+        states=S3States(own, environment[env.STATE_BUCKET]),
+        queue=SqsQueue(boto3.client("sqs"), environment[env.QUEUE_URL]),
+        events=events,
+        clock=clock,
+        settings=settings,
+    )
+
+
+def cloud_settings(environment: Mapping[str, str]) -> Settings:
+    """The settings that the stack put into the environment.
+
+    :raises Misconfigured: a number is none.
+    """
+    networks = tuple(part for part in environment.get(env.ALLOW_NETWORKS, "").split(",") if part)
+    hosts = tuple(part for part in environment.get(env.SELF_HOSTS, "").split(",") if part)
+    defaults = Settings()
+    return Settings(
+        stage=environment.get(env.STAGE, "unknown"),
+        policy=FetchPolicy(allow_networks=networks, allow_any_port=bool(networks), self_hosts=hosts),
+        claim_batch=number(environment, env.CLAIM_BATCH, defaults.claim_batch),
+        lease_seconds=number(environment, env.LEASE_SECONDS, defaults.lease_seconds),
+    )

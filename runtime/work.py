@@ -90,4 +90,3 @@ async def _claim(world: World, message: Message) -> Claim | None:
     if message.claim is not None:
         return await world.sites.renew_lease(message.claim, lease_seconds=lease)
     return await world.sites.claim_site(message.site_id, lease_seconds=lease, owner=WORKER, force=message.force)
-

@@ -24,7 +24,9 @@ Exit codes: 0 done, 1 it did not work (the site, the network, the disk), 2 the c
 
 
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--home", type=click.Path(file_okay=False, path_type=Path), help="Folder for all state (default: per user).")
+@click.option(
+    "--home", type=click.Path(file_okay=False, path_type=Path), help="Folder for all state (default: per user)."
+)
 @click.option("--allow-private", is_flag=True, help="Let requests go to loopback and private networks.")
 @click.option("--rate", type=click.FloatRange(min=0), help="Requests a second to one host (0: no limit; default 20).")
 @click.option("--base-url", default=DEFAULT_BASE_URL, show_default=True, help="Where published files are served.")

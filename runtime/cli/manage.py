@@ -1,4 +1,4 @@
-"""Commands that keep the list of sites: enroll, sites, show, runs, pause, resume, unenroll, rollback, confirm, secret."""
+"""Commands that keep the list of sites: enroll, show, pause, resume, unenroll, roll back, confirm, rotate the secret."""
 
 from __future__ import annotations
 
@@ -68,11 +68,16 @@ def sites(session: Session) -> None:
 
     rows = open_and_run(session, work)
     text = "\n".join(
-        f"{row.status:8} {row.base_url}  next {row.next_crawl_at:%Y-%m-%d %H:%M}" if row.next_crawl_at else
-        f"{row.status:8} {row.base_url}"
+        f"{row.status:8} {row.base_url}  next {row.next_crawl_at:%Y-%m-%d %H:%M}"
+        if row.next_crawl_at
+        else f"{row.status:8} {row.base_url}"
         for row in rows
     )
-    emit(session, [site_view(row) for row in rows], text or "no site is enrolled; start with: python -m runtime enroll URL")
+    emit(
+        session,
+        [site_view(row) for row in rows],
+        text or "no site is enrolled; start with: python -m runtime enroll URL",
+    )
 
 
 @click.command()
@@ -179,8 +184,13 @@ def confirm(session: Session, site: str) -> None:
 
 @click.command()
 @click.argument("site")
-@click.option("--overlap", type=click.IntRange(0), default=ROTATION_OVERLAP_SECONDS, show_default=True,
-              help="Seconds for which the old secret stays valid.")
+@click.option(
+    "--overlap",
+    type=click.IntRange(0),
+    default=ROTATION_OVERLAP_SECONDS,
+    show_default=True,
+    help="Seconds for which the old secret stays valid.",
+)
 @click.pass_obj
 def secret(session: Session, site: str, overlap: int) -> None:
     """Make a new webhook secret for SITE and print it once."""

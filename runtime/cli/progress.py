@@ -15,7 +15,11 @@ from runtime.crawl.crawler import Progress as Report
 def crawl_progress(console: Console, title: str) -> Iterator[Report]:
     """A bar that follows a crawl; gives the function that the crawler reports to."""
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("[dim]{task.fields[url]}"),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[url]}"),
     )
     with Progress(*columns, console=console, transient=False) as bar:
         task = bar.add_task(title, total=None, url="")

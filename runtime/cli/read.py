@@ -60,9 +60,7 @@ def preview(session: Session, site: str) -> None:
         published = await world.publisher.read(keys.public(row.base_url))
         state = decode(await world.states.load(row.id))
         with crawl_progress(session.err, f"Looking at {row.base_url}") as progress:
-            result = await survey(
-                world, row, state, published, forced=True, now=world.clock(), progress=progress
-            )
+            result = await survey(world, row, state, published, forced=True, now=world.clock(), progress=progress)
         return result, "" if published is None else published.body.decode()
 
     result, before = open_and_run(session, work)
@@ -70,7 +68,8 @@ def preview(session: Session, site: str) -> None:
     diff = unified_diff(before, after)
     lines = [
         f"{result.outcome}: {result.reason}",
-        f"{result.counts.get('pages', 0)} pages listed, {result.counts.get('left_out', 0)} URLs left out, {result.requests} requests",
+        f"{result.counts.get('pages', 0)} pages listed, {result.counts.get('left_out', 0)} URLs left out, "
+        f"{result.requests} requests",
         diff or "no difference to the published file",
     ]
     emit(session, {**survey_view(result), "diff": diff, "llms_txt": after}, "\n".join(lines))

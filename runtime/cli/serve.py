@@ -20,7 +20,9 @@ from runtime.ports import World
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(1, 65535), default=8321, show_default=True)
-@click.option("--every", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Seconds between two ticks.")
+@click.option(
+    "--every", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Seconds between two ticks."
+)
 @click.option("--no-schedule", is_flag=True, help="Answer requests only; the cron call starts ticks.")
 @click.pass_obj
 def serve(session: Session, host: str, port: int, every: float, no_schedule: bool) -> None:
@@ -47,7 +49,9 @@ async def _serve(world: World, secrets: Secrets, host: str, port: int, every: fl
         return (await tick(world, tick_id=str(uuid4()))).total
 
     stop = asyncio.Event()
-    config = uvicorn.Config(App(Api(world, current, start_tick)), host=host, port=port, log_level="warning", lifespan="on")
+    config = uvicorn.Config(
+        App(Api(world, current, start_tick)), host=host, port=port, log_level="warning", lifespan="on"
+    )
     server = uvicorn.Server(config)
     click.echo(f"serving http://{host}:{port}  (Ctrl-C ends)", err=True)
     schedule = asyncio.create_task(

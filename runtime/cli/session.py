@@ -45,6 +45,7 @@ class Session:
         policy = FetchPolicy(allow_networks=networks, allow_any_port=self.allow_private)
         return Settings(limits=limits, policy=policy)
 
+
 def open_and_run(session: Session, work: Callable[[World], Awaitable[Any]]) -> Any:
     """Open the world in the home folder, do the work, close it."""
 

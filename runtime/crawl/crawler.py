@@ -67,14 +67,18 @@ class Crawler:
 
     async def run(self) -> CrawlResult:
         """Crawl until `max_pages` are kept, nothing is left to ask for, or a bound is met. Never raises for what the
-        site did; a site that cannot be entered has no pages and says why in `problem`."""
+        site did; a site that cannot be entered has no pages and says why in `problem`.
+        """
         home = await self._fetch(urls.entry_url(self.base_url), entry=True)
         if home.response is None or judge_status(home.response, cap=self.limits.html_bytes) is not None:
             reason, detail = home.left or judge_status(_answer(home), cap=self.limits.html_bytes) or (Left.EMPTY, "")
             left = (LeftOut(home.url, reason, detail),)
             return CrawlResult(
-                left_out=left, complete=False, problem=_entry_problem(reason, detail),
-                requests=self._requests, bytes_read=self._bytes,
+                left_out=left,
+                complete=False,
+                problem=_entry_problem(reason, detail),
+                requests=self._requests,
+                bytes_read=self._bytes,
             )
         landed = urls.normalize(home.response.url)
         self.rules.scope = urls.adopted_base(self.base_url, landed)

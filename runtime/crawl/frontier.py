@@ -18,8 +18,62 @@ from runtime.reading import Left, LeftOut
 from runtime.settings import CrawlLimits
 
 NOT_PAGES = frozenset(
-    "7z avi bmp bz2 css csv dmg doc docx eot epub exe gif gz ico iso jar jpeg jpg js json map mjs mov mp3 mp4 mpeg ogg "
-    "otf pdf png ppt pptx rar rss atom svg tar tgz tif tiff ttf wasm wav webm webp whl woff woff2 xls xlsx xml xz zip".split()
+    [
+        "7z",
+        "atom",
+        "avi",
+        "bmp",
+        "bz2",
+        "css",
+        "csv",
+        "dmg",
+        "doc",
+        "docx",
+        "eot",
+        "epub",
+        "exe",
+        "gif",
+        "gz",
+        "ico",
+        "iso",
+        "jar",
+        "jpeg",
+        "jpg",
+        "js",
+        "json",
+        "map",
+        "mjs",
+        "mov",
+        "mp3",
+        "mp4",
+        "mpeg",
+        "ogg",
+        "otf",
+        "pdf",
+        "png",
+        "ppt",
+        "pptx",
+        "rar",
+        "rss",
+        "svg",
+        "tar",
+        "tgz",
+        "tif",
+        "tiff",
+        "ttf",
+        "wasm",
+        "wav",
+        "webm",
+        "webp",
+        "whl",
+        "woff",
+        "woff2",
+        "xls",
+        "xlsx",
+        "xml",
+        "xz",
+        "zip",
+    ]
 )
 """Last path extensions that never name a page; the extension of the last segment, not a substring of the URL."""
 
@@ -126,6 +180,4 @@ def _repeats(segments: list[str], times: int) -> bool:
     step: Callable[[int, int], bool] = lambda i, width: all(  # noqa: E731 - two uses, one line apart
         segments[i + k] == segments[i + k + width] for k in range(width * (times - 1))
     )
-    return any(
-        step(i, width) for width in (1, 2) for i in range(len(segments) - width * times + 1)
-    )
+    return any(step(i, width) for width in (1, 2) for i in range(len(segments) - width * times + 1))

@@ -30,7 +30,8 @@ def judge_status(response: Response, *, cap: int) -> tuple[Left, str] | None:
 
 def judge_page(reading: PageReading, *, redirected: bool) -> tuple[Left, str] | None:
     """What the page itself decides; None means: it is listed. Decided from markup, never from words such as
-    "cloudflare" in the text (a page about captchas is a page)."""
+    "cloudflare" in the text (a page about captchas is a page).
+    """
     if reading.challenge:
         return Left.BLOCKED, "a challenge page was served"
     if reading.script_shell:

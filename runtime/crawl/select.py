@@ -39,7 +39,9 @@ def aliases_to_keep(
         for target, names in by_target.items()
         if target in titles and len(names - {titles[target], ""}) >= BROKEN_TEMPLATE
     }
-    return [url for url, (target, _) in aliases.items() if target in broken or (target in dead and target not in titles)]
+    return [
+        url for url, (target, _) in aliases.items() if target in broken or (target in dead and target not in titles)
+    ]
 
 
 def old_versions(urls: Iterable[str]) -> list[LeftOut]:

@@ -1,7 +1,7 @@
 """Markdown twins: the `.md` version of a page, listed only when it was fetched and really is Markdown.
 
-The proposal (llmstxt.org) puts the twin of `/a.html` at `/a.html.md` or `/a.md`, that of `/dir/` at `/dir/index.html.md`
-or `/dir/index.md`; a page may also name it (`rel=alternate type=text/markdown`), which is asked first. Most sites have
+The proposal (llmstxt.org) puts the twin of `/a.html` at `/a.html.md` or `/a.md`, that of `/dir/` at
+`/dir/index.html.md` or `/dir/index.md`; a page may also name it (`rel=alternate type=text/markdown`), which is asked first. Most sites have
 none, so an even sample of pages is probed and the rest only in the forms that were found.
 """
 
@@ -25,7 +25,7 @@ MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/plain", "a
 FORMS = ("index.md", "index.html.md", ".md", ".html.md")
 
 
-class _Unknown(Exception):  # noqa: N818 - a third answer beside yes and no, not an error
+class _Unknown(Exception):
     """No answer this time: the previous value stands (a time-out must not change the file)."""
 
 

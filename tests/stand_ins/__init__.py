@@ -1,0 +1,1 @@
+"""Real servers that the tests start, and sites that they make up."""

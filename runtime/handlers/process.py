@@ -1,0 +1,95 @@
+"""What a Lambda process keeps between invocations: one event loop, one world, one logger.
+
+The world is built at the first invocation rather than at import, so that a missing setting fails the invocation with
+its sentence, which the alarms see, and not the import, which only the log does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+
+from runtime import environment as env
+from runtime import metrics as names
+from runtime.api import Secrets
+from runtime.errors import Misconfigured, ServiceError
+from runtime.handlers.telemetry import CloudEvents
+from runtime.handlers.vault import Vault
+from runtime.ports import World
+from runtime.wiring import cloud_world
+
+REGION = "AWS_REGION"
+
+
+class Process:
+    """The process of one door.
+
+    :param needed: environment variables without which the door cannot work.
+    """
+
+    def __init__(self, needed: tuple[str, ...], environment: Mapping[str, str] = os.environ) -> None:
+        self._needed, self._environment = needed, environment
+        self._runner: asyncio.Runner | None = None
+        self._world: World | None = None
+        self._vault: Vault | None = None
+        self.logger = Logger(use_rfc3339=True)
+        self._metrics = Metrics()
+        self.events = CloudEvents(self.logger, self._metrics)
+
+    def run(self, context: Any, work: Callable[[World], Awaitable[Any]]) -> Any:
+        """Do the work of one invocation; metrics are written and a failure is counted whatever happens.
+
+        :raises ServiceError: the invocation failed; Lambda then retries or keeps the event.
+        """
+        self.logger.append_keys(request_id=getattr(context, "aws_request_id", ""))
+        self._metrics.set_default_dimensions(stage=self._environment.get(env.STAGE, "unknown"))
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        try:
+            return self._runner.run(self._work(work))
+        except Misconfigured as error:
+            self.events.add(names.CONFIGURATION_ERRORS, 1)
+            self.logger.error("configuration_failed", code=error.code, detail=str(error))
+            raise
+        except ServiceError as error:
+            self.logger.error("invocation_failed", code=error.code, detail=str(error))
+            raise
+        finally:
+            self.events.flush()
+
+    async def secrets(self) -> Secrets:
+        """The cron secret and the API key, current and previous.
+
+        :raises StoreDown: they were never read and cannot be now.
+        """
+        vault = self._opened_vault()
+        cron, keys = await asyncio.gather(
+            vault.values(self._environment[env.CRON_SECRET_ARN]),
+            vault.values(self._environment[env.API_KEY_SECRET_ARN]),
+        )
+        return Secrets(cron=cron, api_keys=keys)
+
+    async def _work(self, work: Callable[[World], Awaitable[Any]]) -> Any:
+        if self._world is None:
+            self._world = await cloud_world(
+                self._environment, needed=self._needed, vault=self._opened_vault(), events=self.events
+            )
+        return await work(self._world)
+
+    def _opened_vault(self) -> Vault:
+        if self._vault is None:
+            import boto3
+
+            self._vault = Vault(boto3.client("secretsmanager"), time.monotonic)
+        return self._vault
+
+
+def remaining_seconds(context: Any) -> float:
+    """Time until Lambda ends the process; an hour where the context does not say."""
+    left = getattr(context, "get_remaining_time_in_millis", None)
+    return 3_600.0 if left is None else left() / 1000

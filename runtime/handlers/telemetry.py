@@ -1,0 +1,71 @@
+"""Events as JSON log lines and EMF metrics: the `Events` port of the Lambda doors.
+
+One canonical line and one metric set a run and a tick. Dimensions are service and stage only; what would be one more
+dimension (a site, a run) is a field of the line. Metric names are those of `runtime.metrics`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from runtime import metrics as names
+from runtime.models import Outcome
+
+OUTCOME_METRICS = {
+    Outcome.UPDATED: names.SITES_UPDATED,
+    Outcome.UNCHANGED_SITEMAP: names.SITES_UNCHANGED,
+    Outcome.UNCHANGED_CONTENT: names.SITES_UNCHANGED,
+    Outcome.HELD: names.SITES_HELD,
+    Outcome.FAILED: names.SITES_FAILED,
+    Outcome.DEFERRED: names.SITES_DEFERRED,
+}
+SECONDS = frozenset({names.RUN_SECONDS, names.TICK_SECONDS, names.OLDEST_DUE_SECONDS})
+MAX_FIELD_CHARS = 1_000
+"""A line stays far below CloudWatch's limit, whatever a site put into an error."""
+
+
+class CloudEvents:
+    """Logs every event at its level; counts those that have a metric."""
+
+    def __init__(self, logger: Logger, metrics: Metrics) -> None:
+        self._logger, self._metrics = logger, metrics
+
+    def event(self, name: str, **fields: Any) -> None:
+        if name == "step":
+            return
+        shown = {key: _short(value) for key, value in fields.items()}
+        level = self._logger.error if name.endswith(("_failed", "_unreadable")) else self._logger.info
+        level(name, **shown)
+        self._count(name, fields)
+
+    def _count(self, name: str, fields: dict[str, Any]) -> None:
+        if name == "site_recrawled":
+            outcome = Outcome(fields["outcome"])
+            for metric in sorted(set(OUTCOME_METRICS.values())):
+                self.add(metric, 1 if metric == OUTCOME_METRICS[outcome] else 0)
+            self.add(names.SITES_PROCESSED, int(bool(fields["crawled"])))
+            self.add(names.RUN_SECONDS, fields["duration_ms"] / 1000)
+            self.add(names.RUN_REQUESTS, fields["requests"])
+        elif name == "tick_dispatched":
+            for metric, value in fields.items():
+                if metric != "tick_id":
+                    self.add(metric, value)
+        elif name in (names.WEBHOOK_ACCEPTED, names.WEBHOOK_UNAUTHORIZED):
+            self.add(name, 1)
+        elif name == "tick_completed":
+            self.add(names.TICKS_COMPLETED, 1)
+
+    def add(self, metric: str, value: float) -> None:
+        unit = MetricUnit.Seconds if metric in SECONDS else MetricUnit.Count
+        self._metrics.add_metric(name=metric, unit=unit, value=value)
+
+    def flush(self) -> None:
+        """Write the metrics of one invocation."""
+        self._metrics.flush_metrics()
+
+
+def _short(value: Any) -> Any:
+    return value[:MAX_FIELD_CHARS] if isinstance(value, str) else value

@@ -1,0 +1,70 @@
+"""The public door: a function URL for webhooks, the cron call over HTTP, and the management API."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import Any
+
+from runtime import environment as env
+from runtime.api import Api
+from runtime.dispatch import tick
+from runtime.errors import ServiceError
+from runtime.handlers.process import Process, remaining_seconds
+from runtime.http import Request
+from runtime.ports import World
+
+process = Process(
+    (env.SUPABASE_SECRET_ARN, env.CRON_SECRET_ARN, env.API_KEY_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET)
+)
+
+UNAVAILABLE = {"detail": "try again later", "code": "unavailable"}
+
+
+def handler(event: Any, context: Any) -> dict[str, Any]:
+    """Answer one request of the function URL (payload format 2.0)."""
+    request = parse_event(event)
+
+    async def work(world: World) -> dict[str, Any]:
+        async def start() -> int:
+            return (await tick(world, tick_id=request.id, remaining_seconds=remaining_seconds(context))).total
+
+        answer = await Api(world, process.secrets, start).handle(request)
+        return respond(answer.status, dict(answer.body), dict(answer.headers))
+
+    try:
+        result: dict[str, Any] = process.run(context, work)
+    except ServiceError:
+        # Secrets or rows cannot be reached: logged and counted by the process, and no reason for a caller to know why.
+        return respond(503, {**UNAVAILABLE, "request_id": request.id}, {"retry-after": "30"})
+    return result
+
+
+def parse_event(event: dict[str, Any]) -> Request:
+    """The request inside a function-URL event. Only the envelope that Lambda built is believed; a body that imitates
+    another kind of event is just a body. A body that is not the base64 it claims to be is left as it came.
+    """
+    http = event["requestContext"]["http"]
+    body = (event.get("body") or "").encode()
+    if event.get("isBase64Encoded"):
+        try:
+            body = base64.b64decode(body, validate=True)
+        except binascii.Error:
+            body = b"\xff"
+    return Request(
+        method=http["method"],
+        path=event.get("rawPath", "/"),
+        headers={name.lower(): value for name, value in event.get("headers", {}).items()},
+        body=body,
+        query=event.get("rawQueryString", ""),
+        id=event["requestContext"].get("requestId", ""),
+    )
+
+
+def respond(status: int, body: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
+    return {
+        "statusCode": status,
+        "headers": {"content-type": "application/json", "cache-control": "no-store", **headers},
+        "body": json.dumps(body, ensure_ascii=False),
+    }
