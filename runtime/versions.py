@@ -36,16 +36,7 @@ async def rollback(world: World, site_id: str, version: str | None = None) -> Si
     claim = await _claim(world, site_id)
     site = claim.site
     try:
-        target = version or await _version_before(world, site)
-        stored = await world.publisher.read(keys.version(site.base_url, target))
-        if stored is None:
-            raise NotFound(f"version {target} of {site.base_url} does not exist")
-        await _restore_sections(world, claim, target, stored.body)
-        key = keys.public(site.base_url)
-        current = await world.publisher.read(key)
-        await put_public(
-            world.publisher, key, stored.body, sha256=target, generation=claim.generation, published=current
-        )
+        target = await _restore(world, claim, version)
     except BaseException:
         await world.sites.release(claim)
         raise
@@ -58,7 +49,7 @@ async def rollback(world: World, site_id: str, version: str | None = None) -> Si
         next_crawl_at=site.next_crawl_at,
         changed=True,
         latest_llms_hash=target,
-        latest_llms_url=world.publisher.url(key),
+        latest_llms_url=world.publisher.url(keys.public(site.base_url)),
     )
     row = await world.sites.commit_run(claim, commit)
     await world.states.save(site_id, encode(replace(state, pinned_over=state.site_hash, held=None)))
@@ -83,6 +74,26 @@ async def _claim(world: World, site_id: str) -> Claim:
     if claim is None:
         raise StaleClaim("the site is being crawled; try again in a few minutes")
     return claim
+
+
+async def _restore(world: World, claim: Claim, version: str | None) -> str:
+    """Make a version's bytes the public object again; gives its hash."""
+    base_url = claim.site.base_url
+    sha256 = version or await _version_before(world, claim.site)
+    stored = await world.publisher.read(keys.version(base_url, sha256))
+    if stored is None:
+        raise NotFound(f"version {sha256} of {base_url} does not exist")
+    await _restore_sections(world, claim, sha256, stored.body)
+    key = keys.public(base_url)
+    await put_public(
+        world.publisher,
+        key,
+        stored.body,
+        sha256=sha256,
+        generation=claim.generation,
+        published=await world.publisher.read(key),
+    )
+    return sha256
 
 
 async def _version_before(world: World, site: Site) -> str:

@@ -1,4 +1,4 @@
-"""Commands that keep the list of sites: enroll, show, pause, resume, unenroll, roll back, confirm, rotate the secret."""
+"""Commands that keep the list of sites: enroll, show, pause, resume, forget, roll back, confirm, rotate the secret."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROTATION_OVERLAP_SECONDS = 3_600
 @click.argument("url")
 @site_options
 @click.pass_obj
-def enroll(session: Session, url: str, **values: Any) -> None:
+def enroll(session: Session, /, url: str, **values: Any) -> None:
     """Keep the llms.txt of URL from now on: crawl it, publish the file, print the webhook secret once."""
 
     async def work(world: World) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from runtime.versions import published_versions
 @site_options
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the file here.")
 @click.pass_obj
-def crawl(session: Session, url: str, output: Path | None, **values: Any) -> None:
+def crawl(session: Session, /, url: str, output: Path | None, **values: Any) -> None:
     """Crawl URL once and print its llms.txt. Nothing is enrolled or stored."""
     options = options_from(**values)
     base_url = urls.canonical_base_url(url)
@@ -68,8 +68,7 @@ def preview(session: Session, site: str) -> None:
     diff = unified_diff(before, after)
     lines = [
         f"{result.outcome}: {result.reason}",
-        f"{result.counts.get('pages', 0)} pages listed, {result.counts.get('left_out', 0)} URLs left out, "
-        f"{result.requests} requests",
+        _counted(result),
         diff or "no difference to the published file",
     ]
     emit(session, {**survey_view(result), "diff": diff, "llms_txt": after}, "\n".join(lines))
@@ -124,6 +123,11 @@ def diff(session: Session, site: str, version: str | None) -> None:
     older, current, before, after = open_and_run(session, work)
     text = unified_diff(before, after)
     emit(session, {"from": older, "to": current, "diff": text}, text.rstrip("\n") or "no difference")
+
+
+def _counted(result: Survey) -> str:
+    listed, left = (result.counts.get(name, 0) for name in ("pages", "left_out"))
+    return f"{listed} pages listed, {left} URLs left out, {result.requests} requests"
 
 
 def survey_view(result: Survey) -> dict[str, Any]:

@@ -17,64 +17,14 @@ from runtime.models import SiteOptions
 from runtime.reading import Left, LeftOut
 from runtime.settings import CrawlLimits
 
-NOT_PAGES = frozenset(
-    [
-        "7z",
-        "atom",
-        "avi",
-        "bmp",
-        "bz2",
-        "css",
-        "csv",
-        "dmg",
-        "doc",
-        "docx",
-        "eot",
-        "epub",
-        "exe",
-        "gif",
-        "gz",
-        "ico",
-        "iso",
-        "jar",
-        "jpeg",
-        "jpg",
-        "js",
-        "json",
-        "map",
-        "mjs",
-        "mov",
-        "mp3",
-        "mp4",
-        "mpeg",
-        "ogg",
-        "otf",
-        "pdf",
-        "png",
-        "ppt",
-        "pptx",
-        "rar",
-        "rss",
-        "svg",
-        "tar",
-        "tgz",
-        "tif",
-        "tiff",
-        "ttf",
-        "wasm",
-        "wav",
-        "webm",
-        "webp",
-        "whl",
-        "woff",
-        "woff2",
-        "xls",
-        "xlsx",
-        "xml",
-        "xz",
-        "zip",
-    ]
-)
+# fmt: off
+NOT_PAGES = frozenset({
+    "7z", "atom", "avi", "bmp", "bz2", "css", "csv", "dmg", "doc", "docx", "eot", "epub", "exe", "gif", "gz",
+    "ico", "iso", "jar", "jpeg", "jpg", "js", "json", "map", "mjs", "mov", "mp3", "mp4", "mpeg", "ogg", "otf",
+    "pdf", "png", "ppt", "pptx", "rar", "rss", "svg", "tar", "tgz", "tif", "tiff", "ttf", "wasm", "wav", "webm",
+    "webp", "whl", "woff", "woff2", "xls", "xlsx", "xml", "xz", "zip",
+})
+# fmt: on
 """Last path extensions that never name a page; the extension of the last segment, not a substring of the URL."""
 
 

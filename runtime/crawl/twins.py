@@ -1,8 +1,8 @@
 """Markdown twins: the `.md` version of a page, listed only when it was fetched and really is Markdown.
 
 The proposal (llmstxt.org) puts the twin of `/a.html` at `/a.html.md` or `/a.md`, that of `/dir/` at
-`/dir/index.html.md` or `/dir/index.md`; a page may also name it (`rel=alternate type=text/markdown`), which is asked first. Most sites have
-none, so an even sample of pages is probed and the rest only in the forms that were found.
+`/dir/index.html.md` or `/dir/index.md`; a page may also name it (`rel=alternate type=text/markdown`), which is asked
+first. Most sites have none, so an even sample of pages is probed and the rest only in the forms that were found.
 """
 
 from __future__ import annotations
