@@ -57,7 +57,7 @@ def teach_secrets() -> None:
 
 def accept_types(*names: str) -> None:
     """Accept resource types that have no service behind them here."""
-    from ministack.services.cloudformation import provisioners  # type: ignore[import-untyped]
+    from ministack.services.cloudformation import provisioners
 
     def create(logical_id: str, properties: dict[str, Any], stack: str) -> Result:
         del properties
