@@ -113,6 +113,41 @@ def stamp(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageReading:
+    """What one HTML page says. Every URL is absolute, normal (`runtime.urls.resolve`) and without a fragment.
+
+    Texts are one line, entities decoded once, white space collapsed; an empty text means that there is none.
+    `links` are in document order, each once, of any host; empty when the page says nofollow. `redirect` is the target
+    of a meta refresh (or a Refresh header), whatever its delay. `canonical` is None when there is none or when
+    declarations disagree. `visible_chars` counts the text a reader sees, white space collapsed.
+    """
+
+    title: str = ""
+    h1: str = ""
+    site_name: str = ""
+    description: str = ""
+    description_source: str = ""
+    """Where the description was found: `meta`, `og`, `twitter` or `paragraph`."""
+    links: tuple[str, ...] = ()
+    indexable: bool = True
+    follow: bool = True
+    canonical: str | None = None
+    redirect: str | None = None
+    markdown_alternates: tuple[str, ...] = ()
+    hreflangs: tuple[tuple[str, str], ...] = ()
+    """(language tag in lower case or `x-default`, URL) in document order."""
+    language: str = ""
+    visible_chars: int = 0
+    script_shell: bool = False
+    """The page is an empty frame that scripts would fill."""
+    challenge: bool = False
+    """A bot wall answered, told by its headers or markup."""
+    password_form: bool = False
+    is_error_title: bool = False
+    """A short page whose title or heading says that there is no such page (soft 404)."""
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentState:
     """What is remembered of one robots or sitemap document, so that the next check can be a conditional GET.
