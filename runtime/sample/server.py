@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from email.utils import parsedate_to_datetime
@@ -27,28 +27,33 @@ class SampleServer:
         self.url = ""
         self.requests: list[tuple[str, str, int]] = []
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self._closed = False
         self._answers: dict[str, Answer] = {}
         self._revision = -1
 
-    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection until it is closed."""
-        task = asyncio.current_task()
-        assert task is not None
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection, in a task of its own, until it is closed."""
+        task = asyncio.create_task(self._serve(reader, writer))
         self._connections[task] = writer
+        task.add_done_callback(self._connections.pop)
+        if self._closed:
+            writer.close()
+
+    async def hang_up(self) -> None:
+        """Close all connections, and those that are still coming in: a kept-alive one would never end by itself."""
+        self._closed = True
+        for writer in self._connections.values():
+            writer.close()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while await self._one(reader, writer):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # the client went away, or speaks another protocol
         finally:
-            del self._connections[task]
             writer.close()
-
-    async def hang_up(self) -> None:
-        """Close all connections: a kept-alive one would never end by itself."""
-        for writer in self._connections.values():
-            writer.close()
-        await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; whether the connection stays open."""
@@ -84,7 +89,7 @@ class SampleServer:
 async def serve(site: SampleSite, *, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[SampleServer]:
     """Serve the site on the running loop; port 0 takes a free one. Edits of `site` show at once."""
     server = SampleServer(site)
-    listener = await asyncio.start_server(server.handle, host, port, limit=MAX_HEAD_BYTES)
+    listener = await asyncio.start_server(server.accept, host, port, limit=MAX_HEAD_BYTES)
     server.url = f"http://{host}:{listener.sockets[0].getsockname()[1]}"
     try:
         yield server
@@ -97,30 +102,28 @@ async def serve(site: SampleSite, *, host: str = "127.0.0.1", port: int = 0) -> 
 @contextmanager
 def serve_in_thread(site: SampleSite, *, host: str = "127.0.0.1", port: int = 0) -> Iterator[SampleServer]:
     """Serve the site from a thread of its own, for callers that block or run the product in another process."""
-    outcome: Future[SampleServer] = Future()
-    loop = asyncio.new_event_loop()
-    stop = asyncio.Event()
+    outcome: Future[tuple[SampleServer, Callable[[], object]]] = Future()
 
     async def main() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
         async with serve(site, host=host, port=port) as server:
-            outcome.set_result(server)
+            outcome.set_result((server, lambda: loop.call_soon_threadsafe(stop.set)))
             await stop.wait()
 
     def run() -> None:
         try:
-            loop.run_until_complete(main())
+            asyncio.run(main())
         except OSError as error:  # the port is taken: the caller is told, in its own thread
             outcome.set_exception(error)
-        finally:
-            loop.close()
 
     thread = threading.Thread(target=run, name="sample-site", daemon=True)
     thread.start()
-    server = outcome.result()
+    server, stop = outcome.result()
     try:
         yield server
     finally:
-        loop.call_soon_threadsafe(stop.set)
+        stop()
         thread.join()
 
 
