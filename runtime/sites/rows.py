@@ -63,6 +63,7 @@ def _site(row: Row) -> Site:
             desc_length=_number(row["desc_length"], models.DEFAULT_DESC),
             recrawl_interval_minutes=_number(row["recrawl_interval_minutes"], models.DEFAULT_INTERVAL),
             adaptive=bool(row["adaptive"]),
+            require_signature=bool(row["require_signature"]),
             include=tuple(_json(row["include"]) or ()),
             exclude=tuple(_json(row["exclude"]) or ()),
         ),
@@ -175,6 +176,7 @@ def option_columns(options: SiteOptions) -> dict[str, Any]:
         "desc_length": options.desc_length,
         "recrawl_interval_minutes": options.recrawl_interval_minutes,
         "adaptive": options.adaptive,
+        "require_signature": options.require_signature,
         "include": list(options.include),
         "exclude": list(options.exclude),
     }

@@ -35,18 +35,16 @@ class SqliteSites:
         self.close()
 
     async def enroll(self, enrollment: Enrollment) -> tuple[Site, bool]:
-        status = SiteStatus.ACTIVE if enrollment.enabled else SiteStatus.PAUSED
         with self._file.transaction(write=True) as db:
             now = self._clock()
             row = sql.by_url(db, enrollment.base_url)
             if row is not None:
-                changes = transitions.enrolled(row, enrollment) | transitions.with_status(row, status, now)
-                return rows.site(sql.change(db, row["id"], changes, now)), False
+                return rows.site(sql.change(db, row, transitions.enrolled(row, enrollment), now)), False
             fresh = rows.option_columns(enrollment.options) | {
                 "webhook_secret": enrollment.webhook_secret or None,
                 "sentinel_url": enrollment.sentinel_url,
-                "status": status.value,
-                "next_crawl_at": stamp(now),
+                "status": (SiteStatus.ACTIVE if enrollment.enabled else SiteStatus.PAUSED).value,
+                "next_crawl_at": stamp(now) if enrollment.enabled else None,
             }
             return sql.insert_site(db, enrollment.base_url, fresh, now), True
 
@@ -71,15 +69,14 @@ class SqliteSites:
         with self._file.transaction(write=True) as db:
             now, row = self._clock(), sql.by_id(db, site_id)
             changes = transitions.reoptioned(row, options) if options else {}
-            changes |= transitions.with_status(row, status, now) if status else {}
-            return rows.site(sql.change(db, site_id, changes, now))
+            changes |= {"status": status.value} if status else {}
+            return rows.site(sql.change(db, row, changes, now))
 
     async def rotate_secret(self, site_id: str, secret: str, *, overlap_seconds: int) -> Site:
         rows.check_secret(secret)
         with self._file.transaction(write=True) as db:
-            now = self._clock()
-            changes = transitions.rotated(sql.by_id(db, site_id), secret, overlap_seconds, now)
-            return rows.site(sql.change(db, site_id, changes, now))
+            now, row = self._clock(), sql.by_id(db, site_id)
+            return rows.site(sql.change(db, row, transitions.rotated(row, secret, overlap_seconds, now), now))
 
     async def delete(self, site_id: str) -> None:
         with self._file.transaction(write=True) as db:
@@ -96,8 +93,8 @@ class SqliteSites:
             for row in sql.select(db, sql.EXHAUSTED, bounds):
                 sql.quarantine(db, row, now)
             due = sql.select(db, sql.CLAIMABLE, bounds | {"per_host": max(1, per_host), "limit": max(0, limit)})
-            leases = [(row["id"], transitions.leased(row, owner, lease_seconds, now)) for row in due]
-            return rows.claims([sql.change(db, site_id, lease, now) for site_id, lease in leases])
+            leases = [(row, transitions.leased(row, owner, lease_seconds, now)) for row in due]
+            return rows.claims([sql.change(db, row, lease, now) for row, lease in leases])
 
     async def claim_site(self, site_id: str, *, lease_seconds: int, owner: str, force: bool = False) -> Claim | None:
         rows.check_lease(owner, lease_seconds)
@@ -110,22 +107,22 @@ class SqliteSites:
                 return None
             changes = transitions.forced(row, now) if force else {}
             changes |= transitions.leased(row, owner, lease_seconds, now)
-            return rows.claim(sql.change(db, site_id, changes, now))
+            return rows.claim(sql.change(db, row, changes, now))
 
     async def renew_lease(self, claim: Claim, *, lease_seconds: int) -> Claim:
         rows.check_lease(claim.lease_owner, lease_seconds)
         with self._file.transaction(write=True) as db:
-            now = self._clock()
-            if sql.held(db, claim) is None:
+            now, row = self._clock(), sql.held(db, claim)
+            if row is None:
                 raise rows.stale(claim)
             until = {"lease_until": stamp(now + timedelta(seconds=lease_seconds))}
-            return replace(rows.claim(sql.change(db, claim.site.id, until, now)), forced=claim.forced)
+            return replace(rows.claim(sql.change(db, row, until, now)), forced=claim.forced)
 
     async def release(self, claim: Claim) -> None:
         with self._file.transaction(write=True) as db:
             row = sql.held(db, claim)
             if row is not None:
-                sql.change(db, claim.site.id, transitions.released(row), self._clock())
+                sql.change(db, row, transitions.released(row), self._clock())
 
     async def commit_run(self, claim: Claim, commit: Commit) -> Site:
         with self._file.transaction(write=True) as db:
@@ -135,13 +132,13 @@ class SqliteSites:
                     return rows.site(sql.by_id(db, claim.site.id))
                 raise rows.stale(claim)
             sql.record(db, row, commit, now)
-            return rows.site(sql.change(db, claim.site.id, transitions.committed(row, commit, now), now))
+            return rows.site(sql.change(db, row, transitions.committed(row, commit, now), now))
 
     async def request_recrawl(self, site_id: str, *, debounce_seconds: int = 300) -> Requested:
         with self._file.transaction(write=True) as db:
             now, row = self._clock(), sql.by_id(db, site_id)
             changes, accepted = transitions.requested(row, debounce_seconds, now)
-            sql.change(db, site_id, changes, now)
+            sql.change(db, row, changes, now)
             return Requested(site_id, rows.instant(changes["next_crawl_at"]), accepted)
 
     async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary:
@@ -168,6 +165,10 @@ class SqliteSites:
                 return False
             sql.insert(db, "webhook_messages", seen | {"expires_at": stamp(now + timedelta(seconds=ttl_seconds))})
             return True
+
+    async def database_now(self) -> datetime:
+        """The clock that leases and due times are measured by."""
+        return self._clock()
 
     async def check(self) -> None:
         """:raises CorruptState: pages of the file are damaged."""

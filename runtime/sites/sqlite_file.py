@@ -28,6 +28,7 @@ CREATE TABLE crawl_sites (
     desc_length INTEGER NOT NULL DEFAULT 500 CHECK (desc_length BETWEEN 50 AND 2000),
     recrawl_interval_minutes INTEGER NOT NULL DEFAULT 10080 CHECK (recrawl_interval_minutes BETWEEN 60 AND 525600),
     adaptive INTEGER NOT NULL DEFAULT 0 CHECK (adaptive IN (0, 1)),
+    require_signature INTEGER NOT NULL DEFAULT 0 CHECK (require_signature IN (0, 1)),
     include TEXT NOT NULL DEFAULT '[]' CHECK (json_type(include) = 'array'),
     exclude TEXT NOT NULL DEFAULT '[]' CHECK (json_type(exclude) = 'array'),
     status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'paused', 'disabled')),
@@ -37,7 +38,7 @@ CREATE TABLE crawl_sites (
     sentinel_url TEXT,
     sentinel_last_modified TEXT,
     avg_change_interval_minutes REAL CHECK (avg_change_interval_minutes >= 0),
-    latest_llms_hash TEXT CHECK (length(latest_llms_hash) = 64),
+    latest_llms_hash TEXT,
     latest_llms_url TEXT,
     last_crawled_at TEXT,
     last_changed_at TEXT,
@@ -57,7 +58,8 @@ CREATE TABLE crawl_sites (
     claimed_at TEXT,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,
-    CHECK ((lease_owner IS NULL) = (lease_until IS NULL))
+    CHECK ((lease_owner IS NULL) = (lease_until IS NULL)),
+    CHECK (status = 'active' OR next_crawl_at IS NULL)
 );
 CREATE INDEX idx_next_crawl ON crawl_sites (next_crawl_at) WHERE next_crawl_at IS NOT NULL;
 CREATE TABLE crawl_runs (
@@ -165,6 +167,8 @@ def translated(path: str) -> Iterator[None]:
         if not hasattr(error, "sqlite_errorname"):
             raise  # the driver was misused: a fault of ours, and no state of the file
         raise translation(path, error.sqlite_errorname) from error
+    except UnicodeEncodeError as error:
+        raise InputError("request", "holds characters that no text can hold") from error
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise translation(path, "SQLITE_FULL") from error

@@ -13,6 +13,7 @@ from runtime.errors import NotFound
 from runtime.models import Claim, Commit, Outcome, Site
 from runtime.sites import rows, transitions
 from runtime.sites.rows import Row, stamp
+from runtime.sites.transitions import Changes
 
 DUE = "status = 'active' AND next_crawl_at <= :due AND (lease_until IS NULL OR lease_until <= :now)"
 EXHAUSTED = f"SELECT * FROM crawl_sites WHERE {DUE} AND attempts >= {rows.MAX_ATTEMPTS}"  # noqa: S608 - constants
@@ -63,9 +64,10 @@ def insert_site(db: sqlite3.Connection, base_url: str, columns: Mapping[str, Any
     return rows.site(by_id(db, fixed["id"]))
 
 
-def change(db: sqlite3.Connection, site_id: str, changes: Mapping[str, Any], now: datetime) -> Row:
+def change(db: sqlite3.Connection, row: Row, changes: Changes, now: datetime) -> Row:
     """Set columns of one site; gives the row as it is then."""
-    given = _texts({**changes, "updated_at": stamp(now)})
+    site_id = row["id"]
+    given = _texts(transitions.settled(row, changes, now) | {"updated_at": stamp(now)})
     assignments = ", ".join(f"{name} = :{name}" for name in given)
     db.execute(f"UPDATE crawl_sites SET {assignments} WHERE id = :id", {**given, "id": site_id})  # noqa: S608 - ours
     return by_id(db, site_id)
@@ -111,7 +113,7 @@ def quarantine(db: sqlite3.Connection, row: Row, now: datetime) -> None:
     )
     if not select(db, LINE, {"site": row["id"], "generation": row["generation"]}):
         record(db, row, why, now)
-    change(db, row["id"], transitions.quarantined(), now)
+    change(db, row, transitions.quarantined(), now)
 
 
 def _texts(row: Mapping[str, Any]) -> dict[str, Any]:

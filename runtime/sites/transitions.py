@@ -25,29 +25,32 @@ def sooner(first: str | None, second: str | None) -> str | None:
 
 
 def enrolled(row: Row, enrollment: Enrollment) -> Changes:
-    """A second enrolment: the options are replaced; secret, history and schedule stay."""
+    """A second enrolment: the options are replaced; secret, history and schedule stay. It activates, or pauses."""
     changes = reoptioned(row, enrollment.options)
     changes["webhook_secret"] = row["webhook_secret"] or enrollment.webhook_secret
+    changes["status"] = (SiteStatus.ACTIVE if enrollment.enabled else SiteStatus.PAUSED).value
     changes["sentinel_url"] = enrollment.sentinel_url or row["sentinel_url"]
     return changes
 
 
 def reoptioned(row: Row, options: SiteOptions) -> Changes:
     """New options; a shorter interval counts from the last check, and never makes a site wait longer."""
+    if row["next_crawl_at"] is None:
+        return rows.option_columns(options)
     seen = rows.instant(row["last_checked_at"] or row["created_at"])
     planned = seen + timedelta(minutes=options.recrawl_interval_minutes)
     return rows.option_columns(options) | {"next_crawl_at": sooner(row["next_crawl_at"], stamp(planned))}
 
 
-def with_status(row: Row, status: SiteStatus, now: datetime) -> Changes:
-    """Active: failures are forgotten and the site is due at once, unless it was active all along."""
-    if status is SiteStatus.ACTIVE:
-        return {} if row["status"] == SiteStatus.ACTIVE else revived() | {"next_crawl_at": stamp(now)}
-    return {"status": status.value}
-
-
-def revived() -> Changes:
-    return {"status": SiteStatus.ACTIVE.value, "failure_count": 0, "attempts": 0, "last_error": None}
+def settled(row: Row, changes: Changes, now: datetime) -> Changes:
+    """What holds whoever writes: only an active site has a crawl time; one that becomes active starts afresh, due."""
+    given = {**row, **changes}
+    if given["status"] != SiteStatus.ACTIVE:
+        return changes | {"next_crawl_at": None}
+    if row["status"] == SiteStatus.ACTIVE:
+        return changes
+    afresh: Changes = {"failure_count": 0, "attempts": 0, "last_error": None}
+    return changes | afresh | {"next_crawl_at": given["next_crawl_at"] or stamp(now)}
 
 
 def rotated(row: Row, secret: str, overlap_seconds: int, now: datetime) -> Changes:
@@ -152,4 +155,6 @@ def requested(row: Row, debounce_seconds: int, now: datetime) -> tuple[Changes, 
         "request_slot_at": due,
         "next_crawl_at": sooner(row["next_crawl_at"], due),
     }
-    return (changes | revived() if row["status"] == SiteStatus.DISABLED else changes), accepted
+    if row["status"] == SiteStatus.DISABLED:
+        changes["status"] = SiteStatus.ACTIVE.value
+    return changes, accepted
