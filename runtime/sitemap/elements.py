@@ -1,0 +1,167 @@
+"""The elements of sitemaps and feeds, recognised by local name: two pairs of expat handlers that collect entries.
+
+Only direct children of an entry count: the `loc` of an image, video or news extension is not a page. The handlers are
+closures over plain lists, because they are what a large file spends its time in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from runtime.sitemap.location import read_location
+
+MAX_DEPTH: Final = 64
+
+Entry = tuple[str, str | None]
+Start = Callable[[str, dict[str, str]], None]
+End = Callable[[str], None]
+
+_FEED_DATES: Final = ("pubdate", "updated", "modified", "date", "published")
+"""In order of preference: RSS has the first, Atom 1.0 and 0.3 the next two, RSS 1.0 the fourth (RFC 4287 4.2.15)."""
+
+
+class Refused(Exception):
+    """The document is not read on; the message is the reason."""
+
+
+@dataclass(slots=True)
+class Collected:
+    """Where entries go: absolute URLs with the lastmod as written, at most `most` of a sort."""
+
+    base: str
+    most_entries: int
+    most_children: int
+    entries: list[Entry] = field(default_factory=list)
+    children: list[Entry] = field(default_factory=list)
+    closed: bool = False
+    full: bool = False
+    _lastmods: dict[str, str] = field(default_factory=dict)
+
+    def entry(self, locations: list[str], lastmod: str | None) -> None:
+        self._add(self.entries, self.most_entries, locations, lastmod)
+
+    def child(self, locations: list[str], lastmod: str | None) -> None:
+        self._add(self.children, self.most_children, locations, lastmod)
+
+    def _add(self, into: list[Entry], most: int, locations: list[str], lastmod: str | None) -> None:
+        lastmod = self._lastmods.setdefault(lastmod, lastmod) if lastmod else None
+        for location in locations:
+            url = read_location(location, self.base)
+            if url is None:
+                continue
+            if len(into) >= most:
+                self.full = True
+                raise Refused(f"more than {most} entries")
+            into.append((url, lastmod))
+
+
+class Roles(dict[str, str]):
+    """Element name to local name in lower case; empty for a name of another vocabulary."""
+
+    def __init__(self, prefixes: frozenset[str]) -> None:
+        self._prefixes = prefixes
+
+    def __missing__(self, name: str) -> str:
+        prefix, colon, local = name.rpartition(":")
+        role = local.lower() if prefix in self._prefixes or not colon else ""
+        if len(self) < 1_000:
+            self[name] = role
+        return role
+
+
+def sitemap_handlers(  # noqa: C901 - one state machine; a call an element would cost as much as its work
+    collected: Collected, roles: Roles, text: list[str]
+) -> tuple[Start, End]:
+    """Handlers for what is inside a `urlset` or `sitemapindex`; `text` receives the character data.
+
+    An entry may hold several locations, which share its lastmod, or its location as bare text.
+    """
+    depth, bare = 1, False
+    emit: Callable[[list[str], str | None], None] | None = None
+    locations: list[str] = []
+    lastmod: str | None = None
+
+    def start(name: str, _attributes: dict[str, str]) -> None:
+        nonlocal depth, bare, emit, lastmod
+        depth += 1
+        if depth == 3:
+            bare = False
+            text.clear()
+        elif depth == 2:
+            role = roles[name]
+            emit = collected.entry if role == "url" else collected.child if role == "sitemap" else None
+            bare, lastmod = True, None
+            locations.clear()
+            text.clear()
+        elif depth > MAX_DEPTH:
+            raise Refused(f"elements nested more than {MAX_DEPTH} deep")
+
+    def end(name: str) -> None:
+        nonlocal depth, lastmod
+        if depth == 3:
+            role = roles[name]
+            if role == "loc":
+                locations.append("".join(text))
+            elif role == "lastmod":
+                lastmod = "".join(text).strip()
+        elif depth == 2:
+            if bare:
+                locations.append("".join(text))
+            if emit is not None and locations:
+                emit(locations, lastmod)
+        elif depth == 1:
+            collected.closed = True
+        depth -= 1
+
+    return start, end
+
+
+def feed_handlers(  # noqa: C901 - one state machine, as above
+    collected: Collected, roles: Roles, text: list[str]
+) -> tuple[Start, End]:
+    """Handlers for what is inside an RSS, Atom or RDF feed.
+
+    The page of an item is its `link`, for Atom the one without a relation or `alternate` (RFC 4287 4.2.7.2), else a
+    `guid` that says it is a permalink. Dates of the channel are not dates of a page.
+    """
+    depth, item_depth = 1, 0
+    fields: dict[str, str] = {}
+    permalink = True
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, item_depth, permalink
+        depth += 1
+        role = roles[name]
+        if not item_depth:
+            if role in ("item", "entry") and depth <= 3:
+                item_depth, permalink = depth, True
+                fields.clear()
+        elif depth == item_depth + 1:
+            text.clear()
+            if role == "link" and "href" in attributes:
+                if attributes.get("rel", "alternate") == "alternate":
+                    fields.setdefault("link", attributes["href"])
+            elif role == "guid":
+                permalink = attributes.get("isPermaLink", "true").strip().lower() != "false"
+        if depth > MAX_DEPTH:
+            raise Refused(f"elements nested more than {MAX_DEPTH} deep")
+
+    def end(name: str) -> None:
+        nonlocal depth, item_depth
+        if item_depth and depth == item_depth + 1:
+            value = "".join(text).strip()
+            if value and (role := roles[name]):
+                fields.setdefault(role, value)
+        elif item_depth and depth == item_depth:
+            item_depth = 0
+            link = fields.get("link") or (fields.get("guid") if permalink else None)
+            if link:
+                date = next((fields[name] for name in _FEED_DATES if name in fields), None)
+                collected.entry([link], date)
+        elif depth == 1:
+            collected.closed = True
+        depth -= 1
+
+    return start, end

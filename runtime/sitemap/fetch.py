@@ -1,0 +1,141 @@
+"""One sitemap document, asked for as cheaply as its past allows: a conditional GET, equal bytes, then a parse."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from runtime import conditional
+from runtime.errors import FetchFailed, HopRefused, Refused
+from runtime.ports import MayVisit, Web
+from runtime.reading import DocumentState, Response, Validators, stamp
+from runtime.settings import CrawlLimits
+from runtime.sitemap.gunzip import MAGIC
+from runtime.sitemap.parse import SitemapDocument, parse_sitemap
+
+ACCEPT: Final = "application/xml, text/xml, text/plain;q=0.9, */*;q=0.5"
+LARGE: Final = 100_000
+"""Bytes; a larger body is parsed beside the event loop, so that other sites go on."""
+
+REMEMBER_FETCH: Final = timedelta(days=7)
+"""A document that came in full unchanged is only stamped anew this often: the stored state then stays the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of asking for a document.
+
+    Exactly one of three: `document` with a new `state` was parsed; `state` alone is the stored one, found unchanged;
+    neither: nothing usable came, `problem` says why, and `transient` whether it may come next time.
+    """
+
+    url: str
+    state: DocumentState | None = None
+    document: SitemapDocument | None = None
+    problem: str = ""
+    transient: bool = False
+    not_before: datetime | None = None
+    requests: int = 1
+
+
+async def read_document(
+    web: Web,
+    url: str,
+    previous: DocumentState | None,
+    *,
+    limits: CrawlLimits,
+    now: datetime,
+    may_visit: MayVisit | None = None,
+) -> Outcome:
+    """Ask for a document.
+
+    :param previous: what the last reading stored of it.
+    """
+    asked = None
+    if previous is not None and previous.complete:
+        asked = conditional.sendable(previous.validators, now, previous.fetched)
+    requests = 0
+    try:
+        while True:
+            response = await web.get(
+                url, max_bytes=limits.sitemap_bytes, accept=ACCEPT, validators=asked, may_visit=may_visit
+            )
+            requests += max(1, len(response.hops))
+            fits = previous is not None and response.url == previous.final_url
+            if response.status != 304 or asked is None or fits:
+                break
+            asked = None  # not modified, but since a document elsewhere: ask for the whole one
+    except (FetchFailed, HopRefused, Refused) as error:
+        transient = isinstance(error, FetchFailed)
+        return Outcome(url=url, problem=f"{url}: {error}", transient=transient, requests=requests + 1)
+    outcome = await _judge(url, response, previous, asked, limits, now)
+    return replace(outcome, requests=requests)
+
+
+async def _judge(
+    url: str,
+    response: Response,
+    previous: DocumentState | None,
+    asked: Validators | None,
+    limits: CrawlLimits,
+    now: datetime,
+) -> Outcome:
+    status = response.status
+    if status == 304 and asked is not None and previous is not None:
+        kept = replace(previous, url=url, validators=conditional.after_304(previous.validators, response))
+        return Outcome(url=url, state=_seen(kept, now))
+    if not 200 <= status < 300:
+        return Outcome(
+            url=url,
+            problem=f"{url}: answers {status}",
+            transient=status in (304, 408, 425, 429) or status >= 500,
+            not_before=conditional.retry_after(response, now),
+        )
+    digest = hashlib.sha256(response.body).hexdigest()
+    validators = conditional.storable(response, now)
+    if previous is not None and response.complete and previous.complete and _same(previous, response, digest):
+        return Outcome(url=url, state=_fetched(_seen(replace(previous, url=url, validators=validators), now), now))
+    document = await _parse(response, limits)
+    if document.kind == "invalid":
+        reason = document.problems[0] if document.problems else "cannot be read"
+        return Outcome(url=url, problem=f"{url}: not a sitemap ({reason})")
+    state = DocumentState(
+        url=url,
+        final_url=response.url,
+        validators=validators if document.complete else Validators(),
+        sha256=digest,
+        kind=document.kind,
+        complete=document.complete,
+        checked_at=stamp(now),
+        fetched_at=stamp(now),
+        children=document.children,
+    )
+    return Outcome(url=url, state=state, document=document)
+
+
+def _same(previous: DocumentState, response: Response, digest: str) -> bool:
+    return previous.sha256 == digest and previous.final_url == response.url
+
+
+def _seen(state: DocumentState, now: datetime) -> DocumentState:
+    """Stamped as checked now, if that tells more than the stamp it has: a day was not over when it was last checked."""
+    return replace(state, checked_at=stamp(now)) if state.open_until > state.checked_at else state
+
+
+def _fetched(state: DocumentState, now: datetime) -> DocumentState:
+    old = state.fetched
+    return state if old is not None and now - old < REMEMBER_FETCH else replace(state, fetched_at=stamp(now))
+
+
+async def _parse(response: Response, limits: CrawlLimits) -> SitemapDocument:
+    content_type = response.header("content-type") or ""
+
+    def parse() -> SitemapDocument:
+        return parse_sitemap(response.body, response.url, content_type, limits=limits, complete=response.complete)
+
+    if len(response.body) > LARGE or response.body.startswith(MAGIC):
+        return await asyncio.to_thread(parse)
+    return parse()

@@ -1,0 +1,131 @@
+"""The exact reader of XML sitemaps and feeds: expat, streaming.
+
+A DOCTYPE is refused, so there are no entities but the predefined ones and nothing is ever fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+from xml.parsers import expat
+
+from runtime.settings import CrawlLimits
+from runtime.sitemap.elements import Collected, Refused, Roles, feed_handlers, sitemap_handlers
+
+_KINDS: Final = {"urlset": "urlset", "sitemapindex": "index", "rss": "rss", "feed": "atom", "rdf": "rdf"}
+_FEED_PREFIXES: Final = frozenset({"", "dc", "dcterms", "rss"})
+_SITEMAP_NAMESPACE: Final = re.compile(r"https?://\S*/schemas/sitemap/", re.IGNORECASE)
+_CUT: Final = frozenset(
+    expat.errors.codes[message]
+    for message in (
+        expat.errors.XML_ERROR_NO_ELEMENTS,
+        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+        expat.errors.XML_ERROR_PARTIAL_CHAR,
+    )
+)
+"""Errors of a document that ends too early; nothing in it needs repair."""
+
+
+@dataclass(slots=True)
+class XmlReading:
+    """What was read. `kind` is empty when the root element is not one we know.
+
+    `complete`: every entry of the document is there. `damaged`: it is not well-formed, and not just cut.
+    """
+
+    kind: str
+    collected: Collected
+    complete: bool
+    damaged: bool = False
+    refused: bool = False
+    problem: str = ""
+
+
+def read_xml(pieces: Iterable[bytes | str], url: str, limits: CrawlLimits) -> XmlReading:
+    """Read a document given as UTF-8 bytes or as text. Never raises, whatever the content.
+
+    :param url: the document's own URL, the base of relative locations.
+    """
+    return _Reader(Collected(url, limits.sitemap_urls, limits.sitemap_index_children)).read(pieces)
+
+
+class _Reader:
+    def __init__(self, collected: Collected) -> None:
+        self._collected, self._kind = collected, ""
+        self._text: list[str] = []
+        self._parser = parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._root
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.CharacterDataHandler = self._text.append
+
+    def read(self, pieces: Iterable[bytes | str]) -> XmlReading:
+        rest = _from_first_tag(pieces)
+        piece: bytes | str = b""
+        seen = 0
+        try:
+            for piece in rest:
+                self._parser.Parse(piece, False)
+                seen += len(piece)
+            self._parser.Parse(b"", True)
+        except Refused as reason:
+            refused = not self._collected.full
+            return XmlReading(self._kind, self._collected, complete=False, refused=refused, problem=str(reason))
+        except expat.ExpatError as error:
+            problem = f"not well-formed: {expat.errors.messages[error.code]} in line {error.lineno}"
+            if not self._collected.closed:
+                damaged = error.code not in _CUT
+                return XmlReading(self._kind, self._collected, complete=False, damaged=damaged, problem=problem)
+            tail = piece[self._parser.ErrorByteIndex - seen :] if isinstance(piece, bytes) else piece
+            more = any(_names_a_location(part) for part in (tail, *rest))
+            return XmlReading(self._kind, self._collected, complete=not more, problem=problem)
+        return XmlReading(self._kind, self._collected, complete=True)
+
+    def _root(self, name: str, attributes: dict[str, str]) -> None:
+        prefix, _, local = name.rpartition(":")
+        self._kind = _KINDS.get(local.lower(), "")
+        if not self._kind:
+            raise Refused(f"the root element is {local[:40]!r}")
+        if self._kind in ("urlset", "index"):
+            roles = Roles(frozenset({"", prefix}) | _sitemap_prefixes(attributes))
+            start, end = sitemap_handlers(self._collected, roles, self._text)
+        else:
+            start, end = feed_handlers(self._collected, Roles(_FEED_PREFIXES | {prefix}), self._text)
+        self._parser.StartElementHandler = start
+        self._parser.EndElementHandler = end
+
+    def _doctype(self, *_: object) -> None:
+        raise Refused("a DOCTYPE is not allowed in a sitemap")
+
+
+def _from_first_tag(pieces: Iterable[bytes | str]) -> Iterator[bytes | str]:
+    """Without white space and byte order marks before the document, which an XML declaration does not allow."""
+    rest = iter(pieces)
+    for piece in rest:
+        first = piece.lstrip(" \t\r\n\ufeff") if isinstance(piece, str) else _lstrip(piece)
+        if first:
+            yield first
+            break
+    yield from rest
+
+
+def _lstrip(piece: bytes) -> bytes:
+    while piece[:1] in (b" ", b"\t", b"\r", b"\n") or piece[:3] == b"\xef\xbb\xbf":
+        piece = piece.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    return piece
+
+
+def _sitemap_prefixes(attributes: dict[str, str]) -> frozenset[str]:
+    """Prefixes that the root binds to a namespace of the sitemap protocol, in any of its spellings."""
+    return frozenset(
+        name.removeprefix("xmlns:")
+        for name, value in attributes.items()
+        if name.startswith("xmlns:") and _SITEMAP_NAMESPACE.match(value)
+    )
+
+
+def _names_a_location(part: bytes | str) -> bool:
+    return "<loc" in part if isinstance(part, str) else b"<loc" in part
