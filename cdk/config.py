@@ -198,6 +198,10 @@ def problems(config: StageConfig) -> list[str]:
             f"-c schedule={config.schedule}: must be 5 minutes or more, so that retries end before the next tick",
         ),
         (
+            config.cadence_seconds > 86_400,
+            f"-c schedule={config.schedule}: must be one day or less, so that a missing tick can be noticed",
+        ),
+        (
             config.python == "3.11" and not local,
             "-c python=3.11: Lambda runs it on Amazon Linux 2, which is too old for the wheels; it is for stage=local",
         ),

@@ -10,10 +10,12 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from cdk.alarm_spec import DEAD, DISPATCHER, FAILED, UNDELIVERED, WEBHOOK, WORK, WORKER
 from cdk.config import StageConfig
 from cdk.cron import CronTrigger
 from cdk.fanout import WorkQueue
 from cdk.function import RuntimeFunction
+from cdk.monitoring import Monitoring
 from cdk.publishing import OBJECT_READ, OBJECT_WRITE, Publishing
 from cdk.secrets import Secrets
 from cdk.webhook import PublicUrl
@@ -34,6 +36,7 @@ class AutoUpdatesStack(Stack):
         self.url = PublicUrl(self, "Url", function=self.webhook)
         self.worker = self._add_worker()
         self.cron = CronTrigger(self, "Cron", config=config, dispatcher=self.dispatcher, secret=self.secrets.cron)
+        self.monitoring = self._add_monitoring()
         self._add_outputs()
 
     def _add_dispatcher(self) -> RuntimeFunction:
@@ -107,6 +110,20 @@ class AutoUpdatesStack(Stack):
         self.publishing.grant_public(function, OBJECT_READ, OBJECT_WRITE)
         self.publishing.grant_state(function, OBJECT_READ, OBJECT_WRITE)
         return function
+
+    def _add_monitoring(self) -> Monitoring:
+        return Monitoring(
+            self,
+            "Monitoring",
+            config=self.config,
+            functions={DISPATCHER: self.dispatcher, WORKER: self.worker, WEBHOOK: self.webhook},
+            queues={
+                WORK: self.work.queue,
+                DEAD: self.work.dead,
+                UNDELIVERED: self.cron.undelivered,
+                FAILED: self.cron.failed,
+            },
+        )
 
     def _variables(self, secrets: Mapping[str, secretsmanager.Secret | None], *self_hosts: str) -> dict[str, str]:
         variables = {

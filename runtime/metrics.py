@@ -30,3 +30,16 @@ CONFIGURATION_ERRORS: Final = "ConfigurationErrors"
 WEBHOOK_ACCEPTED: Final = "WebhookAccepted"
 WEBHOOK_UNAUTHORIZED: Final = "WebhookUnauthorized"
 WEBHOOK_ERRORS: Final = "WebhookErrors"
+
+WORK_COMPLETED: Final = "WorkCompleted"
+"""The heartbeat: 1 for every run that was committed and for every tick that had nothing to do; 0 for another tick.
+
+Work done is what readers get; an invocation that dies also "ran". A tick whose sites are under way adds nothing by
+itself, so one site that never ends cannot hide the others, nor stop the heart.
+"""
+
+STALE_SITES: Final = "StaleSites"
+"""Active sites whose last successful check is more than two of their own intervals and a day ago, counted at a tick."""
+
+MAINTENANCE: Final = "Maintenance"
+"""Written by a person who works on the service: pages are held back while it is above zero."""

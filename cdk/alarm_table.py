@@ -1,0 +1,90 @@
+"""Every alarm of the service: what broke, for whom, and when we say so.
+
+Alarms, dashboard rows, docs/alarms.md and the simulations are all made from this table. A page wakes somebody up: it
+says that nobody's file is kept in step. What concerns one site, or can wait for the morning, is a ticket.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from cdk import prices
+from cdk.alarm_spec import DISPATCHER, RUNS, SERVICE, WEBHOOK, WORKER, AlarmSpec, Severity, Signal, tick_period
+from cdk.alarms_of_delivery import queue_alarms, schedule_alarms, worker_alarms
+from cdk.alarms_of_files import site_alarms, webhook_alarms
+from cdk.config import StageConfig
+from runtime import metrics as m
+
+
+def alarm_table(config: StageConfig) -> list[AlarmSpec]:
+    """The alarms of a stage. Windows follow the schedule, thresholds follow the sizes of the functions."""
+    specs = [*_pages(config), _cost(config), *schedule_alarms(config), *queue_alarms(), *worker_alarms(config)]
+    specs += [*site_alarms(config), *webhook_alarms()]
+    return specs if config.low_severity_alarms else [spec for spec in specs if spec.severity is not Severity.LOW]
+
+
+def _pages(config: StageConfig) -> list[AlarmSpec]:
+    # A fixed bucket as long as the schedule is now full, now empty (guardian/cdk#1063): short buckets, and so many that
+    # all of them are empty only when a tick is missing.
+    bucket = 3_600 if config.cadence_seconds >= 10_800 else max(60, min(300, config.cadence_seconds))
+    buckets = ceil(config.cadence_seconds / bucket) + 2
+    return [
+        AlarmSpec(
+            id="heartbeat",
+            severity=Severity.PAGE,
+            hop="service",
+            broke="No site was finished and no tick found nothing to do: no file is kept in step, for anybody.",
+            check="Is the rule enabled, and what did the last tick log?",
+            signals={"work": Signal(SERVICE, m.WORK_COMPLETED)},
+            expression="FILL(work, 0)",
+            comparison="<",
+            threshold=1,
+            period=bucket,
+            periods=buckets,
+            datapoints=buckets,
+            missing="breaching",
+        ),
+        AlarmSpec(
+            id="configuration",
+            severity=Severity.PAGE,
+            hop="service",
+            broke="A setting, a secret or the database schema is wrong: no site can be worked on until it is mended.",
+            check="The log line configuration_failed names what is missing.",
+            signals={"errors": Signal(SERVICE, m.CONFIGURATION_ERRORS)},
+            threshold=1,
+            period=300,
+        ),
+        AlarmSpec(
+            id="sites-failing-alike",
+            severity=Severity.PAGE,
+            hop="service",
+            broke="Four of five sites fail at once: the fault is ours or our network's, not theirs; files grow stale.",
+            check="The reasons of the last runs: do they name the same host, bucket or database?",
+            signals=RUNS,
+            expression="IF(FILL(runs, 0) >= 10, 100 * FILL(failed, 0) / runs, 0)",
+            threshold=80,
+            period=tick_period(config),
+        ),
+    ]
+
+
+def _cost(config: StageConfig) -> AlarmSpec:
+    price = prices.GB_SECOND[config.architecture]
+    terms = {
+        DISPATCHER: config.dispatcher_memory_mb,
+        WORKER: config.worker_memory_mb,
+        WEBHOOK: config.webhook_memory_mb,
+    }
+    factor = {name: memory / 1_024 * price / 1_000 * prices.DAYS_A_MONTH for name, memory in terms.items()}
+    return AlarmSpec(
+        id="cost-guard",
+        severity=Severity.TICKET,
+        hop="service",
+        broke=f"At the pace of the last day, computing costs more than {config.monthly_budget_usd} USD a month.",
+        check="Which function? More sites, slower sites, or a flood of calls?",
+        signals={name: Signal(name, "Duration") for name in terms},
+        expression=" + ".join(f"{factor[name]:.12f} * FILL({name}, 0)" for name in terms),
+        comparison=">",
+        threshold=config.monthly_budget_usd,
+        period=86_400,
+    )
