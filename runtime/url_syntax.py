@@ -75,6 +75,20 @@ def resolve(base: str, href: str, *, encoding: str = "utf-8") -> str | None:
     return url if len(url) <= MAX_URL_LENGTH else None
 
 
+def document_base(url: str, href: str | None) -> str:
+    """The URL that links of the page at `url` are relative to, given the href of its first `<base>` that has one.
+
+    HTML Standard 4.2.3: a base that does not parse, or is a `data:` or `javascript:` URL, counts for nothing.
+    """
+    if href is None:
+        return url
+    try:
+        base = join_url(url, _SURROGATE.sub("\ufffd", href))
+    except ValueError:
+        return url
+    return url if base.startswith(("data:", "javascript:")) else base
+
+
 def normalize(url: str) -> str:
     """The crawl's form of an absolute http(s) URL; normalising twice changes nothing.
 

@@ -2,8 +2,39 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from runtime import urls
+from runtime.crawl.page import read_page
+from runtime.document.excerpt import excerpt
+from runtime.models import ROBOTS_TOKEN
 from tests.cases.corpus import Answer, Case, Op
+
+
+def page(case: Case) -> Answer:
+    given = case.input
+    headers = [
+        (name.lower(), value)
+        for name, values in given.get("headers", {}).items()
+        for value in (values if isinstance(values, list) else [values])
+    ]
+    reading = read_page(
+        case.read(given["file"]),
+        given["url"],
+        headers,
+        agent=given.get("agent", ROBOTS_TOKEN),
+        now=datetime.fromisoformat(given["now"]) if "now" in given else None,
+    )
+    description = reading.description
+    return {
+        "title": reading.title,
+        "description": excerpt(description, given["desc_length"]) if "desc_length" in given else description,
+        "links": list(reading.links),
+        "indexable": reading.indexable,
+        "follow": reading.follow,
+        "canonical": reading.canonical,
+        "redirect": reading.redirect,
+    }
 
 
 def resolve(case: Case) -> Answer:
@@ -23,4 +54,4 @@ def idempotent(case: Case) -> Answer:
     return {"idempotent": [urls.normalize(url) for url in once] == once}
 
 
-OPS: dict[str, Op] = {"resolve": resolve, "same": same, "scope": scope, "idempotent": idempotent}
+OPS: dict[str, Op] = {"page": page, "resolve": resolve, "same": same, "scope": scope, "idempotent": idempotent}

@@ -1,0 +1,124 @@
+"""The elements of a page that matter to a crawl, gathered in one pass over the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from lxml.etree import _Element
+
+from runtime.crawl.links import Reference, media_type, rel_tokens
+from runtime.crawl.text import one_line, text_of
+
+MAX_HREFS: Final = 50_000
+MAX_TITLE: Final = 2_000
+MAX_REFERENCES: Final = 500
+MAX_HEADINGS: Final = 3
+
+_SCRIPT_TYPES: Final = frozenset(
+    {"", "module", "text/javascript", "application/javascript", "text/babel", "application/x-javascript", "text/jsx"}
+)
+
+
+@dataclass(slots=True)
+class Elements:
+    """What was found, in document order and as written. `references` are the `<link>`s of the head."""
+
+    robots_names: tuple[str, ...] = ()
+    title: str = ""
+    metas: dict[str, str] = field(default_factory=dict)
+    robots: list[str] = field(default_factory=list)
+    refreshes: list[str] = field(default_factory=list)
+    base: str | None = None
+    references: list[Reference] = field(default_factory=list)
+    hrefs: list[str] = field(default_factory=list)
+    headings: list[_Element] = field(default_factory=list)
+    scripts: list[str] = field(default_factory=list)
+    noscripts: list[str] = field(default_factory=list)
+    password: bool = False
+
+
+def gather(root: _Element, agent: str) -> Elements:
+    """Read the tree once. `agent` is our name in `<meta name>` beside `robots`."""
+    found = Elements(robots_names=("robots", agent.lower()))
+    for element in root.iter(*_READERS):
+        _READERS[str(element.tag)](element, found)
+    return found
+
+
+def _hyperlink(element: _Element, found: Elements) -> None:
+    href = element.get("href")
+    if href is not None and len(found.hrefs) < MAX_HREFS:
+        rel = element.get("rel")
+        if rel is None or "nofollow" not in rel_tokens(rel):
+            found.hrefs.append(href)
+
+
+def _title(element: _Element, found: Elements) -> None:
+    if not found.title and next(element.iterancestors("svg", "math"), None) is None:
+        found.title = one_line((element.text or "")[: 4 * MAX_TITLE])[:MAX_TITLE]
+
+
+def _heading(element: _Element, found: Elements) -> None:
+    if len(found.headings) < MAX_HEADINGS:
+        found.headings.append(element)
+
+
+def _script(element: _Element, found: Elements) -> None:
+    if media_type(element.get("type")) in _SCRIPT_TYPES:
+        found.scripts.append(element.get("src") or element.text or "")
+
+
+def _noscript(element: _Element, found: Elements) -> None:
+    found.noscripts.append(text_of(element)[:2_000])
+
+
+def _base(element: _Element, found: Elements) -> None:
+    if found.base is None:
+        found.base = element.get("href")
+
+
+def _input(element: _Element, found: Elements) -> None:
+    found.password |= (element.get("type") or "").strip().lower() == "password"
+
+
+def _meta(element: _Element, found: Elements) -> None:
+    content = element.get("content")
+    if content is None:
+        return
+    for attribute in ("name", "property"):
+        name = (element.get(attribute) or "").strip().lower()
+        if name in found.robots_names:
+            found.robots.append(content)
+        elif name and content.strip():
+            found.metas.setdefault(name, content)
+    pragma = (element.get("http-equiv") or "").strip().lower()
+    if pragma == "refresh" and next(element.iterancestors("noscript"), None) is None:
+        found.refreshes.append(content)
+    elif pragma == "content-language":
+        found.metas.setdefault("content-language", content)
+
+
+def _link(element: _Element, found: Elements) -> None:
+    """Only in the head: a `<link>` further down may be a visitor's (HTML Standard 4.2.4, "body-ok")."""
+    href, parent = element.get("href"), element.getparent()
+    if not href or parent is None or parent.tag != "head" or len(found.references) >= MAX_REFERENCES:
+        return
+    found.references.append(
+        Reference(href, rel_tokens(element.get("rel")), media_type(element.get("type")), element.get("hreflang") or "")
+    )
+
+
+_READERS: Final[dict[str, Callable[[_Element, Elements], None]]] = {
+    "a": _hyperlink,
+    "area": _hyperlink,
+    "meta": _meta,
+    "link": _link,
+    "title": _title,
+    "base": _base,
+    "h1": _heading,
+    "script": _script,
+    "noscript": _noscript,
+    "input": _input,
+}
