@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from runtime.crawl.patterns import Rules, path_of
 from runtime.models import ROBOTS_TOKEN
@@ -35,12 +35,18 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+")
 _SECONDS: Final = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 
 
+Rule = tuple[bytes, bool]
+
+
 @dataclass(slots=True)
 class _Group:
-    """The records of one product token, all its groups combined (RFC 9309 2.2.1)."""
+    """The records of one product token, all its groups combined (RFC 9309 2.2.1).
 
-    rules: list[tuple[bytes, bool]] = field(default_factory=list)
-    delay: float | None = None
+    Runs of user-agent lines share one list, so that a file of many agents and many rules stays as small as it is.
+    """
+
+    rules: list[list[Rule]] = field(default_factory=list)
+    delays: list[list[float]] = field(default_factory=list)
 
 
 class Robots:
@@ -51,37 +57,37 @@ class Robots:
 
     def __init__(self, groups: dict[str, _Group], sitemaps: tuple[str, ...] = ()) -> None:
         self.sitemaps = sitemaps
-        self._delays = {agent: group.delay for agent, group in groups.items()}
-        self._rules = {agent: Rules(group.rules) for agent, group in groups.items()}
+        self._groups = groups
+        self._compiled: dict[str, Rules] = {}
 
     @classmethod
     def parse(cls, body: bytes, robots_url: str) -> Robots:
         """Read a file; what cannot be read is skipped line by line (2.3.1.5). Never raises.
 
+        Only rules end a run of user-agent lines (2.2.4); a Crawl-delay is for the agents named since the last one.
         Relative Sitemap values are resolved against `robots_url`.
         """
         groups: dict[str, _Group] = {}
         sitemaps: dict[str, None] = {}
-        current: list[_Group] = []
-        ruled = False
+        rules: list[Rule] | None = None
+        delays: list[float] = []
+        ruled = delayed = False
         for name, value in _records(body):
             if name in _AGENT:
-                if ruled:
-                    current, ruled = [], False
+                rules, delays = [] if ruled or rules is None else rules, [] if ruled or delayed else delays
+                ruled = delayed = False
                 if token := _token(value):
                     group = groups.setdefault(token, _Group())
-                    if not any(group is one for one in current):
-                        current.append(group)
+                    group.rules.append(rules)
+                    group.delays.append(delays)
             elif name in _SITEMAP:
                 _add_sitemap(sitemaps, value, robots_url)
             elif name in _DELAY:
-                seconds = _seconds(value)
-                for group in current if seconds is not None else ():
-                    group.delay = max(seconds or 0.0, group.delay or 0.0)
-            else:
+                delayed = True
+                delays += _seconds(value)
+            elif rules is not None:
                 ruled = True
-                for group in current if value else ():
-                    group.rules.append((value, name == "allow"))
+                rules += [(value, name == "allow")] if value else []
         return cls(groups, tuple(sitemaps))
 
     def allowed(self, url: str, agent: str = ROBOTS_TOKEN) -> bool:
@@ -89,16 +95,33 @@ class Robots:
         path = path_of(url)
         if path == b"/robots.txt":
             return True
-        rules = self._rules.get(self._group_of(agent))
-        return rules is None or rules.allow(path)
+        token = self._group_of(agent)
+        rules = self._compiled.get(token)
+        if rules is None:
+            group = self._groups.get(token, _NOBODY)
+            rules = self._compiled[token] = Rules(rule for run in _distinct(group.rules) for rule in run)
+        return rules.allow(path)
 
     def crawl_delay(self, agent: str = ROBOTS_TOKEN) -> float | None:
-        """Seconds between two requests that the agent's group asks for; not part of RFC 9309, but widely kept."""
-        return self._delays.get(self._group_of(agent))
+        """Seconds between two requests that the agent's group asks for; not part of RFC 9309, but widely kept.
+
+        Of several the longest counts.
+        """
+        group = self._groups.get(self._group_of(agent), _NOBODY)
+        return max((seconds for run in _distinct(group.delays) for seconds in run), default=None)
 
     def _group_of(self, agent: str) -> str:
         token = _agent_token(agent)
-        return token if token in self._rules else ANYONE
+        return token if token in self._groups else ANYONE
+
+
+_NOBODY: Final = _Group()
+T = TypeVar("T")
+
+
+def _distinct(runs: Iterable[list[T]]) -> Iterable[list[T]]:
+    """Each list once: an agent may be named twice in one run."""
+    return {id(run): run for run in runs}.values()
 
 
 def _records(body: bytes) -> Iterable[tuple[str, bytes]]:
@@ -139,12 +162,11 @@ def _agent_token(agent: str) -> str:
     return found[0].lower() if found else ""
 
 
-def _seconds(value: bytes) -> float | None:
+def _seconds(value: bytes) -> list[float]:
+    """The delay, or nothing for what is not a number of seconds."""
     text = value.decode("latin-1")
-    if not _SECONDS.fullmatch(text):
-        return None
-    seconds = float(text)
-    return seconds if math.isfinite(seconds) else None
+    seconds = float(text) if _SECONDS.fullmatch(text) else math.inf
+    return [seconds] if math.isfinite(seconds) else []
 
 
 def _add_sitemap(sitemaps: dict[str, None], value: bytes, robots_url: str) -> None:
@@ -157,4 +179,4 @@ def _add_sitemap(sitemaps: dict[str, None], value: bytes, robots_url: str) -> No
 
 
 Robots.ALLOW_ALL = Robots({})
-Robots.DISALLOW_ALL = Robots({ANYONE: _Group([(b"/", False)])})
+Robots.DISALLOW_ALL = Robots({ANYONE: _Group([[(b"/", False)]])})

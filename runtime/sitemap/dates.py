@@ -51,7 +51,7 @@ class Lastmod:
         return self.end + ANYWHERE if dated else self.end
 
 
-_ZONE = r"(?P<zone>[A-Za-z]{1,5}(?:[+-]\d{1,2}(?::?\d{2})?)?|[+-]\d{1,2}(?::?\d{2})?)"
+_ZONE = r"(?P<zone>[A-Za-z]{1,5}(?:[+-]\d{1,2}(?::?\d{2})?)?|[+-]\d{1,2}(?::?\d{2})?Z?)"
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
 _NAME = r"(?P<name>[A-Za-z]{3,9})\.?"
 _DAY = r"(?P<day>\d{1,2})"
@@ -76,6 +76,9 @@ _FORMS: Final = tuple(
     )
 )
 
+_COMMON: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)", re.ASCII)
+"""What most files hold; the standard library reads it ten times faster."""
+
 _MONTHS: Final = {
     name: number
     for number, full in enumerate(
@@ -96,6 +99,8 @@ def parse_lastmod(text: str | None) -> Lastmod | None:
     if not text or len(text) > MAX_LENGTH:
         return None
     value = text.strip().strip(_SPACES).strip()
+    if _COMMON.fullmatch(value):
+        return _read_common(value, text)
     for form in _FORMS:
         if found := form.fullmatch(value):
             try:
@@ -151,6 +156,14 @@ def _read(part: dict[str, str | None], raw: str) -> Lastmod | None:
     return Lastmod(start, start, Granularity.FRACTION if fraction else Granularity.SECOND, raw)
 
 
+def _read_common(value: str, raw: str) -> Lastmod | None:
+    try:
+        moment = datetime.fromisoformat(value).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return Lastmod(moment, moment, Granularity.SECOND, raw) if int(value[:4]) >= FIRST_YEAR else None
+
+
 def _year(text: str | None) -> int:
     assert text is not None, "every form has a year"
     year = int(text)
@@ -176,7 +189,7 @@ def _offset(zone: str | None) -> timedelta:
     """
     if not zone:
         return timedelta()
-    found = re.search(r"([+-])(\d{1,2}):?(\d{2})?$", zone)
+    found = re.search(r"([+-])(\d{1,2}):?(\d{2})?Z?$", zone)
     if found is None:
         return timedelta(hours=_NAMED_ZONES.get(zone.upper(), 0))
     offset = timedelta(hours=int(found[2]), minutes=int(found[3] or 0))

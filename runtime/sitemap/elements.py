@@ -129,6 +129,7 @@ def feed_handlers(  # noqa: C901 - one state machine, as above
     depth, item_depth = 1, 0
     fields: dict[str, str] = {}
     permalink = True
+    base = collected.base
 
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal depth, item_depth, permalink
@@ -138,11 +139,13 @@ def feed_handlers(  # noqa: C901 - one state machine, as above
             if role in ("item", "entry") and depth <= 3:
                 item_depth, permalink = depth, True
                 fields.clear()
+                collected.base = read_location(attributes.get("xml:base", ""), base) or base
         elif depth == item_depth + 1:
             text.clear()
             if role == "link" and "href" in attributes:
                 if attributes.get("rel", "alternate") == "alternate":
-                    fields.setdefault("link", attributes["href"])
+                    page = attributes.get("type", "text/html") in ("text/html", "application/xhtml+xml")
+                    fields.setdefault("link" if page else "other", attributes["href"])
             elif role == "guid":
                 permalink = attributes.get("isPermaLink", "true").strip().lower() != "false"
         if depth > MAX_DEPTH:
@@ -156,7 +159,8 @@ def feed_handlers(  # noqa: C901 - one state machine, as above
                 fields.setdefault(role, value)
         elif item_depth and depth == item_depth:
             item_depth = 0
-            link = fields.get("link") or (fields.get("guid") if permalink else None)
+            guid = fields.get("guid", "") if permalink else ""
+            link = fields.get("link") or fields.get("other") or (guid if "://" in guid else "")
             if link:
                 date = next((fields[name] for name in _FEED_DATES if name in fields), None)
                 collected.entry([link], date)

@@ -13,6 +13,7 @@ from xml.parsers import expat
 
 from runtime.settings import CrawlLimits
 from runtime.sitemap.elements import Collected, Refused, Roles, feed_handlers, sitemap_handlers
+from runtime.sitemap.location import read_location
 
 _KINDS: Final = {"urlset": "urlset", "sitemapindex": "index", "rss": "rss", "feed": "atom", "rdf": "rdf"}
 _FEED_PREFIXES: Final = frozenset({"", "dc", "dcterms", "rss"})
@@ -93,6 +94,8 @@ class _Reader:
             roles = Roles(frozenset({"", prefix}) | _sitemap_prefixes(attributes))
             start, end = sitemap_handlers(self._collected, roles, self._text)
         else:
+            base = self._collected.base
+            self._collected.base = read_location(attributes.get("xml:base", ""), base) or base  # RFC 4287 2
             start, end = feed_handlers(self._collected, Roles(_FEED_PREFIXES | {prefix}), self._text)
         self._parser.StartElementHandler = start
         self._parser.EndElementHandler = end
