@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from uuid import uuid4
 
-from runtime.crawl.crawler import Progress
+from runtime.crawl.visit import Progress
 from runtime.dispatch import tick
 from runtime.errors import StaleClaim, StoreDown
 from runtime.models import Site, Summary

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any
 
 MIN_PAGES, DEFAULT_PAGES, MAX_PAGES = 1, 50, 10_000
 MIN_DESC, DEFAULT_DESC, MAX_DESC = 50, 500, 2_000
@@ -49,6 +50,15 @@ class SiteOptions:
     require_signature: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+
+    def shaping(self) -> dict[str, Any]:
+        """The options that shape the document, as JSON: when one changes, what was read before proves nothing."""
+        return {
+            "max_pages": self.max_pages,
+            "desc_length": self.desc_length,
+            "include": list(self.include),
+            "exclude": list(self.exclude),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,11 +190,28 @@ class Inventory:
 
 
 @dataclass(frozen=True, slots=True)
+class PageMemory:
+    """One page as it was last read in full: under which validators, at which lastmod, with which bytes.
+
+    `read_at` is in the form of `stamp`.
+    """
+
+    final_url: str
+    validators: Validators
+    lastmod: str | None
+    sha256: str
+    reading: PageReading
+    read_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class CrawlResult:
     """What a crawl found. `pages` are in canonical URL order; `home` is the entry page's URL, if it was read.
 
-    `complete` is false when a budget or a deadline ended the crawl before its own limits did; `requests` and
-    `bytes_read` count what was asked of the site.
+    `complete` is false when a budget or a deadline ended the crawl before its own limits did, `out_of_time` when it was
+    the deadline. `requests` and `bytes_read` count what was asked of the site, `downloaded` the pages that came in full
+    and `memory` every page that was read or recalled. `recalled` are the listed pages that did not come again.
+    `validators_lied` says that bytes changed under an unchanged entity tag.
     """
 
     pages: tuple[Page, ...] = ()
@@ -202,8 +219,13 @@ class CrawlResult:
     home: str | None = None
     complete: bool = True
     problem: str = ""
+    out_of_time: bool = False
     requests: int = 0
     bytes_read: int = 0
+    downloaded: int = 0
+    memory: Mapping[str, PageMemory] = field(default_factory=dict)
+    recalled: frozenset[str] = frozenset()
+    validators_lied: bool = False
 
     def left(self, reasons: Iterable[Left]) -> list[LeftOut]:
         wanted = frozenset(reasons)

@@ -11,17 +11,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
 
-from runtime import keys
-from runtime.crawl.crawler import Progress
+from runtime.crawl.visit import Progress
+from runtime.document.render import Rendered
 from runtime.errors import CorruptState, ServiceError, StaleClaim
+from runtime.judgement import Survey, failed
 from runtime.models import Claim, Commit, Outcome, Site, SiteStatus
 from runtime.ports import World
+from runtime.published import Published, read_published
 from runtime.publishing import publish
 from runtime.scheduling import History, ScheduleSettings, decide, spread_of
 from runtime.sitemap.lastmod import newest
 from runtime.state import SiteState, decode, encode
-from runtime.survey import Survey, survey
-from runtime.verdicts import Unknown
+from runtime.survey import survey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ async def recrawl(
     except (StaleClaim, asyncio.CancelledError):
         raise
     except ServiceError as error:
-        result, url = _failure(state, error), None
+        result, url = failed(state, str(error)), None
     finished_at = world.clock()
     elapsed_ms = round((asyncio.get_running_loop().time() - started) * 1000)
     commit, schedule = _commit(claim, result, url, run_id, tick_id, finished_at, elapsed_ms)
@@ -74,13 +75,14 @@ async def recrawl(
     if memory != stored:
         await world.states.save(site.id, memory)
     _report(world, row, commit, result)
-    again = row.requested_at is not None and row.status is SiteStatus.ACTIVE
+    wanted = row.requested_at is not None or (result.outcome is Outcome.DEFERRED and not result.counts_as_failure)
+    again = wanted and row.status is SiteStatus.ACTIVE
     return Finished(
         run_id=run_id,
         site=row,
         outcome=result.outcome,
         reason=result.reason,
-        crawled=result.crawl is not None,
+        crawled=result.crawled,
         survey=result,
         again=again,
     )
@@ -90,7 +92,8 @@ async def _work(
     world: World, claim: Claim, state: SiteState, deadline: float, progress: Progress | None
 ) -> tuple[Survey, str | None]:
     site = claim.site
-    published = await world.publisher.read(keys.public(site.base_url))
+    published = await read_published(world.publisher, site.base_url)
+    stored = None if published is None else published.stored
     result = await survey(
         world, site, state, published, forced=claim.forced, now=world.clock(), deadline=deadline, progress=progress
     )
@@ -98,18 +101,21 @@ async def _work(
     if result.rendered is None:
         return result, None
     if result.outcome is Outcome.UPDATED:
-        return result, await publish(world, claim, result.rendered, published)
-    healthy = published is not None and published.body == result.rendered.text.encode()
-    if result.outcome is Outcome.UNCHANGED_CONTENT and result.rendered.sha256 == site.latest_llms_hash and not healthy:
-        url = await publish(world, claim, result.rendered, published)
+        return result, await publish(world, claim, result.rendered, stored)
+    same = result.rendered.sha256 == site.latest_llms_hash
+    if result.outcome is Outcome.UNCHANGED_CONTENT and same and not _is_whole(published, result.rendered):
+        url = await publish(world, claim, result.rendered, stored)
         return replace(
             result, reason="the document is the same as before; its missing or altered file was put back"
         ), url
     return result, None
 
 
-def _failure(state: SiteState, error: ServiceError) -> Survey:
-    return Survey(outcome=Outcome.FAILED, reason=str(error), state=state, verdict=Unknown(str(error)))
+def _is_whole(published: Published | None, rendered: Rendered) -> bool:
+    """Whether readers get exactly what was rendered, section files included."""
+    if published is None or published.stored.body != rendered.text.encode():
+        return False
+    return sorted(published.parts.values()) == sorted(rendered.sections.values())
 
 
 async def _remembered(world: World, site: Site) -> tuple[SiteState, bytes | None]:
@@ -132,8 +138,7 @@ def _commit(
     elapsed_ms: int,
 ) -> tuple[Commit, dict[str, float]]:
     site = claim.site
-    failed = result.outcome is Outcome.FAILED
-    failures = site.failure_count + 1 if failed else 0
+    failures = site.failure_count + 1 if result.counts_as_failure else 0
     decision = decide(
         History.of(
             site, result.outcome, failures=failures, memory=result.state.schedule, retry_after=result.retry_after
@@ -149,18 +154,18 @@ def _commit(
         tick_id=tick_id,
         outcome=result.outcome,
         reason=result.reason,
-        error=result.reason if failed or result.outcome is Outcome.HELD else None,
+        error=result.reason if result.counts_as_failure or result.outcome is Outcome.HELD else None,
         next_crawl_at=decision.next_crawl_at,
         failure_count=failures,
         status=SiteStatus.DISABLED if decision.disable else None,
-        crawled=result.crawl is not None,
+        crawled=result.crawled,
         changed=changed,
         latest_llms_hash=result.rendered.sha256 if changed and result.rendered is not None else None,
         latest_llms_url=url,
         sentinel_url=result.sentinel_url,
         sentinel_last_modified=None if inventory is None else newest(inventory),
         avg_change_interval_minutes=decision.avg_change_interval_minutes,
-        counts=result.counts or {"requests": result.requests},
+        counts=result.counts,
         duration_ms=elapsed_ms,
     )
     return commit, dict(decision.memory)

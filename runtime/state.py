@@ -10,12 +10,12 @@ import gzip
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
 from runtime.errors import CorruptState
-from runtime.reading import DocumentState, Inventory, Left, LeftOut, Page, Validators
+from runtime.reading import DocumentState, Inventory, Left, LeftOut, Page, PageMemory, PageReading, Validators
 
 VERSION = 1
 MAX_LEFT_OUT = 5_000
@@ -26,14 +26,19 @@ MAX_LEFT_OUT = 5_000
 class SiteState:
     """The memory of a site.
 
-    `pages`, `misses` and `left_out` are those of the last crawl; `site_hash` is the document that crawl gave, published
-    or not; `pinned_over` is set by a rollback to the `site_hash` that it put aside. `trust`, `held` and `schedule` are
-    the memories of the lastmod, guard and scheduling rooms, as JSON objects.
+    `memory` is every page as it was last read; `resumed_since` and `deferrals` belong to a crawl that ran out of time
+    and goes on. `pages`, `misses` and `left_out` are those of the last crawl; `site_hash` is the document that crawl
+    gave, published or not; `pinned_over` is set by a rollback to the `site_hash` that it put aside. `trust`, `held` and
+    `schedule` are the memories of the lastmod, guard and scheduling rooms, as JSON objects.
     """
 
     inventory: Inventory | None = None
     robots: DocumentState | None = None
     trust: Mapping[str, Any] = field(default_factory=dict)
+    memory: Mapping[str, PageMemory] = field(default_factory=dict)
+    validators_lie: bool = False
+    resumed_since: str | None = None
+    deferrals: int = 0
     pages: tuple[Page, ...] = ()
     home: str | None = None
     misses: Mapping[str, int] = field(default_factory=dict)
@@ -52,7 +57,8 @@ class SiteState:
 
 def encode(state: SiteState) -> bytes:
     """The stored form: gzip over sorted JSON without a time stamp, so that equal states are equal bytes."""
-    value = asdict(state)
+    value = asdict(replace(state, memory={}))
+    value["memory"] = _packed(state.memory)
     value["version"] = VERSION
     value["left_out"] = value["left_out"][:MAX_LEFT_OUT]
     if state.last_full_crawl_at is not None:
@@ -76,6 +82,10 @@ def decode(stored: bytes | None) -> SiteState:
             inventory=_inventory(value["inventory"]),
             robots=None if value["robots"] is None else _document(value["robots"]),
             trust=value["trust"],
+            memory=_unpacked(value["memory"]),
+            validators_lie=value["validators_lie"],
+            resumed_since=value["resumed_since"],
+            deferrals=value["deferrals"],
             pages=tuple(_page(page) for page in value["pages"]),
             home=value["home"],
             misses=value["misses"],
@@ -89,6 +99,44 @@ def decode(stored: bytes | None) -> SiteState:
         )
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptState(f"the state of the site cannot be read ({type(error).__name__})") from error
+
+
+def _packed(memory: Mapping[str, PageMemory]) -> dict[str, Any]:
+    """The pages with every URL written once: a site's menu is on all of its pages.
+
+    Only what differs from an empty reading is written.
+    """
+    places: dict[str, int] = {}
+    pages = []
+    for url in sorted(memory):
+        page = memory[url]
+        reading = {
+            item.name: value
+            for item in fields(PageReading)
+            if (value := getattr(page.reading, item.name)) != item.default and item.name != "links"
+        }
+        links = [places.setdefault(link, len(places)) for link in page.reading.links]
+        final = "" if page.final_url == url else page.final_url
+        validators = [page.validators.etag, page.validators.last_modified]
+        pages.append([url, final, validators, page.lastmod, page.sha256, page.read_at, reading, links])
+    return {"urls": list(places), "pages": pages}
+
+
+def _unpacked(value: Mapping[str, Any]) -> dict[str, PageMemory]:
+    urls = value["urls"]
+    return {
+        url: PageMemory(
+            final_url=final or url,
+            validators=Validators(*validators),
+            lastmod=lastmod,
+            sha256=sha256,
+            reading=PageReading(
+                links=tuple(urls[place] for place in links), **{name: _frozen(item) for name, item in reading.items()}
+            ),
+            read_at=read_at,
+        )
+        for url, final, validators, lastmod, sha256, read_at, reading, links in value["pages"]
+    }
 
 
 def _inventory(value: Mapping[str, Any] | None) -> Inventory | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from runtime import keys, urls
-from runtime.document.parse import parse
+from runtime import keys
 from runtime.errors import InputError, NotFound, StaleClaim
 from runtime.models import Claim, Commit, Outcome, Site
 from runtime.ports import Message, World
+from runtime.published import section_slugs
 from runtime.publishing import put_public, replace_object
 from runtime.state import decode, encode
 
@@ -106,12 +106,8 @@ async def _version_before(world: World, site: Site) -> str:
 async def _restore_sections(world: World, claim: Claim, sha256: str, body: bytes) -> None:
     """A version that links section files brings their texts of that time back with it."""
     base_url = claim.site.base_url
-    prefix = world.publisher.url(f"{urls.site_key(base_url)}/sections/")
-    for section in parse(body.decode()).sections:
-        for link in section.links:
-            if link.url.startswith(prefix):
-                slug = link.url.removeprefix(prefix).removesuffix("/llms.txt")
-                part = await world.publisher.read(keys.version_section(base_url, sha256, slug))
-                if part is None:
-                    raise NotFound(f"part {slug} of version {sha256} does not exist")
-                await replace_object(world.publisher, keys.section(base_url, slug), part.body, sha256, claim.generation)
+    for slug in section_slugs(world.publisher, base_url, body):
+        part = await world.publisher.read(keys.version_section(base_url, sha256, slug))
+        if part is None:
+            raise NotFound(f"part {slug} of version {sha256} does not exist")
+        await replace_object(world.publisher, keys.section(base_url, slug), part.body, sha256, claim.generation)

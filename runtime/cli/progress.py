@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from runtime.crawl.crawler import Progress as Report
+from runtime.crawl.visit import Progress as Report
 
 
 @contextmanager

@@ -13,10 +13,12 @@ from runtime.cli.progress import crawl_progress
 from runtime.cli.session import Session, emit, find_site, open_and_run, write_whole
 from runtime.document.changes import unified_diff
 from runtime.errors import NotFound, ServiceError
+from runtime.judgement import Survey
 from runtime.models import Outcome, Site
 from runtime.ports import World
+from runtime.published import read_published
 from runtime.state import SiteState, decode
-from runtime.survey import Survey, survey
+from runtime.survey import survey
 from runtime.versions import published_versions
 
 
@@ -57,11 +59,11 @@ def preview(session: Session, site: str) -> None:
 
     async def work(world: World) -> tuple[Survey, str]:
         row = await find_site(world, site)
-        published = await world.publisher.read(keys.public(row.base_url))
+        published = await read_published(world.publisher, row.base_url)
         state = decode(await world.states.load(row.id))
         with crawl_progress(session.err, f"Looking at {row.base_url}") as progress:
             result = await survey(world, row, state, published, forced=True, now=world.clock(), progress=progress)
-        return result, "" if published is None else published.body.decode()
+        return result, "" if published is None else published.text
 
     result, before = open_and_run(session, work)
     after = before if result.rendered is None else result.rendered.text
@@ -137,7 +139,7 @@ def survey_view(result: Survey) -> dict[str, Any]:
         "reason": result.reason,
         "verdict": type(result.verdict).__name__.lower(),
         "sentinel_url": result.sentinel_url,
-        "counts": {**result.counts, "requests": result.requests},
+        "counts": result.counts,
         "sha256": None if result.rendered is None else result.rendered.sha256,
         "sections": [] if result.rendered is None else sorted(result.rendered.sections),
         "changes": None if result.changes is None else result.changes.as_dict(),

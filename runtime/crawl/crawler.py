@@ -8,35 +8,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from runtime import urls
 from runtime.crawl.frontier import Frontier
-from runtime.crawl.judge import judge_page, judge_status
-from runtime.crawl.page import is_page_type, read_page
+from runtime.crawl.judge import judge_page
+from runtime.crawl.recall import Recall
 from runtime.crawl.rules import Rules
 from runtime.crawl.select import aliases_to_keep, old_versions, other_languages
-from runtime.errors import FetchFailed, HopRefused, Refused
+from runtime.crawl.visit import Progress, Visit, Visitor
 from runtime.models import SiteOptions
 from runtime.ports import Web
-from runtime.reading import CrawlResult, Left, LeftOut, Page, PageReading, Response
+from runtime.reading import CrawlResult, Left, LeftOut, Page, PageReading
 from runtime.settings import CrawlLimits
 
-Progress = Callable[[int, int, str], None]
-"""Called with pages kept, pages wanted and the URL just read."""
-
-ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
-
-
-@dataclass(slots=True)
-class _Fetched:
-    """One answer on its way to the judge: a response, or the reason there is none."""
-
-    url: str
-    response: Response | None = None
-    left: tuple[Left, str] | None = None
+OUT_OF_TIME = "the time for one site was used up"
 
 
 @dataclass(slots=True)
@@ -44,7 +32,8 @@ class Crawler:
     """One crawl of one site.
 
     :param base_url: canonical, as enrolled.
-    :param inventory: page URLs that the sitemaps name.
+    :param inventory: page URL -> lastmod, as the sitemaps have them.
+    :param recall: what earlier runs remember, and how far it may be relied on.
     :param deadline: event-loop time after which no further page is asked for; the result is then incomplete.
     """
 
@@ -54,156 +43,129 @@ class Crawler:
     rules: Rules
     limits: CrawlLimits
     now: datetime
-    inventory: Iterable[str] = ()
+    inventory: Mapping[str, str | None] = field(default_factory=dict)
+    recall: Recall = field(default_factory=Recall)
     deadline: float | None = None
     progress: Progress | None = None
     _kept: dict[str, PageReading] = field(default_factory=dict)
     _aliases: dict[str, tuple[str, PageReading]] = field(default_factory=dict)
     _dead: set[str] = field(default_factory=set)
-    _requests: int = 0
-    _bytes: int = 0
+    _recalled: set[str] = field(default_factory=set)
     _problem: str = ""
-    _cache: dict[str, str | None] = field(default_factory=dict)
 
     async def run(self) -> CrawlResult:
-        """Crawl until `max_pages` are kept, nothing is left to ask for, or a bound is met. Never raises for what the
-        site did; a site that cannot be entered has no pages and says why in `problem`.
+        """Crawl until `max_pages` are kept, nothing is left to ask for, or a bound is met.
+
+        Never raises for what the site did; a site that cannot be entered has no pages and says why in `problem`.
         """
-        home = await self._fetch(urls.entry_url(self.base_url), entry=True)
-        if home.response is None or judge_status(home.response, cap=self.limits.html_bytes) is not None:
-            reason, detail = home.left or judge_status(_answer(home), cap=self.limits.html_bytes) or (Left.EMPTY, "")
-            left = (LeftOut(home.url, reason, detail),)
+        visitor = Visitor(self.web, self.rules, self.limits, self.now, recall=self.recall)
+        home = await visitor.enter(urls.entry_url(self.base_url))
+        if home.reading is None:
+            reason, detail = home.left or (Left.EMPTY, "")
             return CrawlResult(
-                left_out=left,
+                left_out=(LeftOut(home.url, reason, detail),),
                 complete=False,
                 problem=_entry_problem(reason, detail),
-                requests=self._requests,
-                bytes_read=self._bytes,
+                requests=visitor.requests,
+                bytes_read=visitor.bytes_read,
             )
-        landed = urls.normalize(home.response.url)
+        landed = home.final_url
         self.rules.scope = urls.adopted_base(self.base_url, landed)
         frontier = Frontier(landed, self.options, self.limits)
-        frontier.seen.add(landed)
-        if home.url != landed and urls.in_scope(landed, home.url):
-            frontier.seen.add(urls.on_origin(landed, home.url))
-        self._take(frontier, _Fetched(landed, home.response), landed)
+        frontier.seen |= {landed, frontier.identity(home.url) or landed}
+        visitor.recall = self._on_origin(frontier)
+        self._take(frontier, replace(home, url=landed))
         frontier.add_inventory(self.inventory)
-        await self._drain(frontier)
-        return self._finish(frontier, landed)
+        await self._drain(frontier, visitor)
+        return self._finish(frontier, visitor, landed)
 
-    async def _drain(self, frontier: Frontier) -> None:
-        window: deque[asyncio.Task[_Fetched]] = deque()
+    def _on_origin(self, frontier: Frontier) -> Recall:
+        """The recall with every URL on the origin that answered: the sitemap may write the site in another way."""
+        placed = {url: frontier.identity(url) for url in self.inventory}
+        return replace(
+            self.recall,
+            lastmods={url: self.inventory[raw] for raw, url in placed.items() if url is not None},
+            touched=frozenset(url for raw in self.recall.touched if (url := frontier.identity(raw)) is not None),
+        )
+
+    async def _drain(self, frontier: Frontier, visitor: Visitor) -> None:
+        window: deque[asyncio.Task[Visit]] = deque()
         try:
             while True:
-                while (url := self._next(frontier, len(window))) is not None:
-                    window.append(asyncio.ensure_future(self._fetch(url)))
+                while (url := self._next(frontier, visitor, len(window))) is not None:
+                    window.append(asyncio.ensure_future(visitor.visit(url)))
                 if not window:
                     return
-                fetched = await window.popleft()
+                visit = await window.popleft()
                 if len(self._kept) >= self.options.max_pages:
                     return
-                self._take(frontier, fetched, fetched.url)
+                self._take(frontier, visit)
         finally:
             for task in window:
                 task.cancel()
             await asyncio.gather(*window, return_exceptions=True)
 
-    def _next(self, frontier: Frontier, in_flight: int) -> str | None:
+    def _next(self, frontier: Frontier, visitor: Visitor, in_flight: int) -> str | None:
+        """The next URL to ask for. No more are under way than could still be kept, so that a limit wastes nothing."""
         wanted = self.options.max_pages - len(self._kept)
-        if in_flight >= min(wanted, 4 * self.limits.connections_per_host):
+        if in_flight >= min(wanted, 4 * self.limits.connections_per_host) or not frontier.queue:
             return None
-        if frontier.queue and (problem := self._bound()):
-            self._problem = problem
-            return None
-        return frontier.pop()
+        self._problem = self._problem or self._bound(visitor)
+        return None if self._problem else frontier.pop()
 
-    def _bound(self) -> str:
+    def _bound(self, visitor: Visitor) -> str:
         if self.deadline is not None and asyncio.get_running_loop().time() >= self.deadline:
-            return "the time for one site was used up"
-        if self._requests >= self.limits.requests_per_site(self.options.max_pages):
+            return OUT_OF_TIME
+        if visitor.requests >= self.limits.requests_per_site(self.options.max_pages):
             return "the request budget of the site was used up"
-        if self._bytes >= self.limits.bytes_per_site:
+        if visitor.bytes_read >= self.limits.bytes_per_site:
             return "the byte budget of the site was used up"
         return ""
 
-    async def _fetch(self, url: str, *, entry: bool = False) -> _Fetched:
-        self._requests += 1
-        try:
-            response = await self.web.get(
-                url,
-                max_bytes=self.limits.html_bytes,
-                accept=ACCEPT,
-                may_visit=self.rules.may_enter if entry else self.rules.may_visit,
-            )
-        except HopRefused as refusal:
-            target = "" if refusal.url == url else refusal.url
-            return _Fetched(url, left=(Left(refusal.reason), target))
-        except Refused as refusal:
-            return _Fetched(url, left=(Left.REFUSED, refusal.code))
-        except FetchFailed as failure:
-            return _Fetched(url, left=(Left.UNREACHABLE, failure.code))
-        self._requests += max(0, len(response.hops) - 1)
-        self._bytes += len(response.body)
-        return _Fetched(url, response)
-
-    def _take(self, frontier: Frontier, fetched: _Fetched, asked: str) -> None:
-        """Judge one answer: list it, hold it as an alias, or leave it out; queue its links."""
-        response = fetched.response
-        if response is None:
-            reason, detail = fetched.left or (Left.UNREACHABLE, "")
-            self._leave(frontier, asked, reason, detail)
-            return
-        final = frontier.identity(urls.normalize(response.url))
+    def _take(self, frontier: Frontier, visit: Visit) -> None:
+        """Judge one visit: list it, hold it as an alias, or leave it out; queue its links."""
+        final = frontier.identity(visit.final_url)
         if final is None:
-            self._leave(frontier, asked, Left.OFF_SITE, response.url)
+            self._leave(frontier, visit.url, Left.OFF_SITE, visit.final_url)
             return
-        if final != asked:
-            self._leave(frontier, asked, Left.REDIRECT, final)
-            if final in self._kept or final in frontier.left_out:
+        if final != visit.url:
+            self._leave(frontier, visit.url, Left.REDIRECT, final)
+            if not frontier.arrive(final):
                 return
-            frontier.seen.add(final)
-            # It may be queued, or in flight: this answer serves for it.
-            if final in frontier.queue:
-                frontier.queue.remove(final)
-        elif asked in self._kept or asked in frontier.left_out:
+        if final in self._kept or final in self._aliases or final in frontier.left_out:
             return
-        left = judge_status(response, cap=self.limits.html_bytes)
-        if left is None and not is_page_type(response.content_type, response.body):
-            left = (Left.NOT_A_PAGE, response.content_type)
-        if left is not None:
-            self._leave(frontier, final, *left)
+        if visit.reading is None:
+            self._leave(frontier, final, *(visit.left or (Left.UNREACHABLE, "")))
             return
-        reading = read_page(response.body, response.url, response.headers, now=self.now, href_cache=self._cache)
-        self._list(frontier, final, reading, redirected=final != asked)
+        if visit.recalled:
+            self._recalled.add(final)
+        self._list(frontier, final, visit.reading, redirected=final != visit.url)
+        if self.progress is not None:
+            self.progress(len(self._kept), self.options.max_pages, final)
 
     def _list(self, frontier: Frontier, url: str, reading: PageReading, *, redirected: bool) -> None:
         left = judge_page(reading, redirected=redirected)
         if reading.follow:
             frontier.add(reading.links)
-        if reading.redirect is not None and left is None:
-            target = frontier.identity(reading.redirect)
-            if target != url:
-                frontier.add([reading.redirect], front=True)
-                left = (Left.REDIRECT, reading.redirect)
+        if left is None and reading.redirect is not None and frontier.identity(reading.redirect) != url:
+            frontier.add([reading.redirect], front=True)
+            left = (Left.REDIRECT, reading.redirect)
+        canonical = None if reading.canonical is None else frontier.identity(reading.canonical)
+        if left is None and reading.canonical is not None and canonical is None:
+            left = (Left.CANONICAL, reading.canonical)
         if left is not None:
             self._leave(frontier, url, *left)
-            return
-        canonical = None if reading.canonical is None else frontier.identity(reading.canonical)
-        if reading.canonical is not None and canonical is None:
-            self._leave(frontier, url, Left.CANONICAL, reading.canonical)
         elif canonical is not None and canonical != url:
             self._aliases[url] = (canonical, reading)
             frontier.add([canonical], front=True)
         else:
             self._kept[url] = reading
-        if self.progress is not None:
-            self.progress(len(self._kept), self.options.max_pages, url)
 
     def _leave(self, frontier: Frontier, url: str, reason: Left, detail: str) -> None:
         self._dead.add(url)
         frontier.leave(url, reason, detail)
 
-    def _finish(self, frontier: Frontier, home: str) -> CrawlResult:
+    def _finish(self, frontier: Frontier, visitor: Visitor, home: str) -> CrawlResult:
         titles = {url: reading.title for url, reading in self._kept.items()}
         aliases = {url: (target, reading.title) for url, (target, reading) in self._aliases.items()}
         for url in aliases_to_keep(aliases, titles, self._dead):
@@ -217,15 +179,19 @@ class Crawler:
                 frontier.left_out[item.url] = item
         for url in frontier.queue:
             frontier.leave(url, Left.LIMIT, self._problem or f"max_pages is {self.options.max_pages}")
-        pages = tuple(_page(url, self._kept[url]) for url in sorted(self._kept))
         return CrawlResult(
-            pages=pages,
+            pages=tuple(_page(url, self._kept[url]) for url in sorted(self._kept)),
             left_out=tuple(sorted(frontier.left_out.values(), key=lambda item: item.url)),
             home=home if home in self._kept else None,
             complete=not self._problem,
             problem=self._problem,
-            requests=self._requests,
-            bytes_read=self._bytes,
+            out_of_time=self._problem == OUT_OF_TIME,
+            requests=visitor.requests,
+            bytes_read=visitor.bytes_read,
+            downloaded=visitor.downloaded,
+            memory=visitor.memory,
+            recalled=frozenset(self._recalled & self._kept.keys()),
+            validators_lied=visitor.validators_lied,
         )
 
 
@@ -238,11 +204,6 @@ def _page(url: str, reading: PageReading) -> Page:
         site_name=reading.site_name,
         language=reading.language,
     )
-
-
-def _answer(fetched: _Fetched) -> Response:
-    assert fetched.response is not None
-    return fetched.response
 
 
 def _entry_problem(reason: Left, detail: str) -> str:

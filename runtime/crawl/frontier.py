@@ -59,6 +59,18 @@ class Frontier:
     def pop(self) -> str | None:
         return self.queue.popleft() if self.queue else None
 
+    def arrive(self, url: str) -> bool:
+        """A redirect led here: whether the page may be listed. It is not asked for again, queued or not."""
+        if url in self.seen:
+            if url in self.queue:
+                self.queue.remove(url)
+            return True
+        self.seen.add(url)
+        refusal = self._refusal(url)
+        if refusal is not None:
+            self.leave(url, *refusal)
+        return refusal is None
+
     def leave(self, url: str, reason: Left, detail: str = "") -> None:
         """Record why a URL is not listed; the first reason stands."""
         self.left_out.setdefault(url, LeftOut(url, reason, detail))

@@ -30,19 +30,27 @@ class _Unknown(Exception):
 
 
 async def with_twins(
-    web: Web, pages: Sequence[Page], rules: Rules, *, previous: Mapping[str, str], concurrency: int = 8
+    web: Web,
+    pages: Sequence[Page],
+    rules: Rules,
+    *,
+    previous: Mapping[str, str],
+    settled: frozenset[str] = frozenset(),
+    concurrency: int = 8,
 ) -> tuple[list[Page], int]:
     """The pages with their verified twins, and how many probes that took.
 
     :param previous: page URL -> twin of the last run, kept when a probe gives no answer.
+    :param settled: pages that did not change since; what was found of them then still holds.
     """
     probes = _Probes(web, rules, concurrency)
-    named = [page for page in pages if page.alternates]
-    unnamed = [page for page in pages if not page.alternates]
+    found = {url: twin for url, twin in previous.items() if url in settled}
+    asked = [page for page in pages if page.url not in settled]
+    named = [page for page in asked if page.alternates]
+    unnamed = [page for page in asked if not page.alternates]
     step = max(1, len(unnamed) // SAMPLE)
     sample = unnamed[::step][:SAMPLE]
     known = [page for page in unnamed if page.url in previous]
-    found: dict[str, str] = {}
     await _find(probes, named, FORMS, previous, found)
     await _find(probes, sample, FORMS, previous, found)
     forms = tuple(form for form in FORMS if form in {_form(url, twin) for url, twin in found.items()})

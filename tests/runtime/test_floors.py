@@ -25,7 +25,8 @@ GROUND = {
 DOORS = {"handlers", "cli", "local", "wiring", "doctor", "__main__"}
 ADAPTERS = {"web", "sites", "publish", "queues", "enhance"}
 USE_CASES = {
-    "api", "management", "enroll", "dispatch", "work", "recrawl", "survey", "publishing", "versions", "notify",
+    "judgement",
+    "api", "management", "enroll", "published", "dispatch", "work", "recrawl", "survey", "publishing", "versions", "notify",
     "crawl.crawler", "crawl.rules", "crawl.access", "crawl.twins", "sitemap.tree", "sitemap.conditional_read",
 }  # fmt: skip
 PURE_ADAPTER_ROOMS = {"web.gate", "web.addresses", "web.host"}

@@ -1,0 +1,127 @@
+"""One page: recalled, asked for under a condition, or fetched; and read. What it says, or the reason it says
+nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from runtime import urls
+from runtime.crawl.judge import judge_status
+from runtime.crawl.page import is_page_type, read_page
+from runtime.crawl.recall import Plan, Recall
+from runtime.crawl.rules import Rules
+from runtime.errors import FetchFailed, HopRefused, Refused
+from runtime.ports import MayVisit, Web
+from runtime.reading import Left, PageMemory, PageReading, Response, Validators, stamp
+from runtime.settings import CrawlLimits
+
+ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """The answer to one URL. `final_url` is normal; `left` is the reason why there is no `reading`."""
+
+    url: str
+    final_url: str
+    reading: PageReading | None = None
+    left: tuple[Left, str] | None = None
+    recalled: bool = False
+
+
+@dataclass(slots=True)
+class Visitor:
+    """Visits the pages of one crawl and counts what that took.
+
+    `recall` is set by the crawler once it knows the site's origin; until then every page is fetched. `memory` is what
+    the next run may recall.
+    """
+
+    web: Web
+    rules: Rules
+    limits: CrawlLimits
+    now: datetime
+    recall: Recall = field(default_factory=Recall)
+    requests: int = 0
+    bytes_read: int = 0
+    downloaded: int = 0
+    validators_lied: bool = False
+    memory: dict[str, PageMemory] = field(default_factory=dict)
+    _hrefs: dict[str, str | None] = field(default_factory=dict)
+
+    async def enter(self, url: str) -> Visit:
+        """The entry page: always asked for, as proof that the site is there. It may move within the host pair."""
+        plan = self.recall.plan(url)
+        return await self._ask(url, Plan.REVALIDATE if plan is Plan.REUSE else plan, self.rules.may_enter)
+
+    async def visit(self, url: str) -> Visit:
+        """Any other page; never raises for what the site did."""
+        plan = self.recall.plan(url)
+        if plan is Plan.REUSE and await self.rules.may_visit(url) is None:
+            return self._recalled(url, self.recall.memory[url])
+        return await self._ask(url, plan, self.rules.may_visit)
+
+    async def _ask(self, url: str, plan: Plan, may_visit: MayVisit) -> Visit:
+        known = self.recall.memory.get(url)
+        validators = known.validators if known is not None and plan is Plan.REVALIDATE else None
+        try:
+            response = await self._get(url, may_visit, validators)
+            if response.status == 304 and known is not None and validators:
+                if urls.normalize(response.url) == known.final_url:
+                    return self._recalled(url, known)
+                response = await self._get(url, may_visit, None)
+        except HopRefused as refusal:
+            return Visit(url, url, left=(Left(refusal.reason), "" if refusal.url == url else refusal.url))
+        except Refused as refusal:
+            return Visit(url, url, left=(Left.REFUSED, refusal.code))
+        except FetchFailed as failure:
+            return Visit(url, url, left=(Left.UNREACHABLE, failure.code))
+        return self._read(url, response, known)
+
+    async def _get(self, url: str, may_visit: MayVisit, validators: Validators | None) -> Response:
+        self.requests += 1
+        response = await self.web.get(
+            url, max_bytes=self.limits.html_bytes, accept=ACCEPT, may_visit=may_visit, validators=validators
+        )
+        self.requests += max(0, len(response.hops) - 1)
+        self.bytes_read += len(response.body)
+        return response
+
+    def _read(self, url: str, response: Response, known: PageMemory | None) -> Visit:
+        final = urls.normalize(response.url)
+        left = judge_status(response, cap=self.limits.html_bytes)
+        if left is None and not is_page_type(response.content_type, response.body):
+            left = (Left.NOT_A_PAGE, response.content_type)
+        if left is not None:
+            return Visit(url, final, left=left)
+        self.downloaded += 1
+        sha256 = hashlib.sha256(response.body).hexdigest()
+        if known is not None and known.sha256 != sha256 and _same_tag(known.validators, response.validators):
+            self.validators_lied = True
+        reading = read_page(response.body, response.url, response.headers, now=self.now, href_cache=self._hrefs)
+        self.memory[url] = PageMemory(
+            final_url=final,
+            validators=response.validators,
+            lastmod=self.recall.lastmods.get(url),
+            sha256=sha256,
+            reading=reading,
+            read_at=stamp(self.now),
+        )
+        return Visit(url, final, reading)
+
+    def _recalled(self, url: str, known: PageMemory) -> Visit:
+        self.memory[url] = replace(known, lastmod=self.recall.lastmods.get(url))
+        return Visit(url, known.final_url, known.reading, recalled=True)
+
+
+def _same_tag(before: Validators, after: Validators) -> bool:
+    """Whether a strong entity tag claims that the bytes are the same (RFC 9110 8.8.3)."""
+    return before.etag is not None and before.etag == after.etag and not before.etag.startswith("W/")
+
+
+Progress = Callable[[int, int, str], None]
+"""Called with pages kept, pages wanted and the URL just read."""
