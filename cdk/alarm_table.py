@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import ceil
 
 from cdk import prices
-from cdk.alarm_spec import DISPATCHER, RUNS, SERVICE, WEBHOOK, WORKER, AlarmSpec, Severity, Signal, tick_period
+from cdk.alarm_spec import RUNS, SERVICE, WORKER, AlarmSpec, Severity, Signal, tick_period
 from cdk.alarms_of_delivery import queue_alarms, schedule_alarms, worker_alarms
 from cdk.alarms_of_files import site_alarms, webhook_alarms
 from cdk.config import StageConfig
@@ -69,21 +69,16 @@ def _pages(config: StageConfig) -> list[AlarmSpec]:
 
 
 def _cost(config: StageConfig) -> AlarmSpec:
-    price = prices.GB_SECOND[config.architecture]
-    terms = {
-        DISPATCHER: config.dispatcher_memory_mb,
-        WORKER: config.worker_memory_mb,
-        WEBHOOK: config.webhook_memory_mb,
-    }
-    factor = {name: memory / 1_024 * price / 1_000 * prices.DAYS_A_MONTH for name, memory in terms.items()}
+    # The workers alone: they are nearly all of the bill, and the webhook's share is bounded by its concurrency.
+    a_millisecond = config.worker_memory_mb / 1_024 * prices.GB_SECOND[config.architecture] / 1_000
     return AlarmSpec(
         id="cost-guard",
         severity=Severity.TICKET,
         hop="service",
-        broke=f"At the pace of the last day, computing costs more than {config.monthly_budget_usd} USD a month.",
-        check="Which function? More sites, slower sites, or a flood of calls?",
-        signals={name: Signal(name, "Duration") for name in terms},
-        expression=" + ".join(f"{factor[name]:.12f} * FILL({name}, 0)" for name in terms),
+        broke=f"At the pace of the last day, the workers cost more than {config.monthly_budget_usd} USD a month.",
+        check="More sites, slower sites, or sites that are crawled again and again?",
+        signals={"duration": Signal(WORKER, "Duration")},
+        expression=f"{prices.DAYS_A_MONTH * a_millisecond:.12f} * duration",
         comparison=">",
         threshold=config.monthly_budget_usd,
         period=86_400,

@@ -9,7 +9,6 @@ from cdk.alarm_spec import (
     SERVICE,
     UNDELIVERED,
     WAITING,
-    WEBHOOK,
     WORK,
     WORKER,
     AlarmSpec,
@@ -79,19 +78,6 @@ def schedule_alarms(config: StageConfig) -> list[AlarmSpec]:
             period=tick,
             missing="ignore",
         ),
-        AlarmSpec(
-            id="throttles",
-            severity=Severity.LOW,
-            hop="schedule",
-            broke="Lambda turned calls away for a quarter of an hour: webhooks get 429, batches wait.",
-            check="Reserved concurrency, and the account's limit.",
-            signals={name: Signal(name, "Throttles") for name in (DISPATCHER, WORKER, WEBHOOK)},
-            expression="FILL(dispatcher, 0) + FILL(worker, 0) + FILL(webhook, 0)",
-            threshold=1,
-            period=300,
-            periods=3,
-            datapoints=3,
-        ),
     ]
 
 
@@ -154,8 +140,8 @@ def worker_alarms(config: StageConfig) -> list[AlarmSpec]:
             signals={"duration": Signal(WORKER, "Duration", "p99")},
             comparison=">",
             threshold=950 * config.worker_timeout,
-            period=3_600,
-            periods=3,
-            datapoints=3,
+            period=tick_period(config),
+            periods=2,
+            datapoints=2,
         ),
     ]

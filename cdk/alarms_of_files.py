@@ -87,6 +87,18 @@ def webhook_alarms() -> list[AlarmSpec]:
             datapoints=2,
         ),
         AlarmSpec(
+            id="webhook-throttles",
+            severity=Severity.LOW,
+            hop="webhook",
+            broke="Lambda has turned webhooks and API calls away for a quarter of an hour: owners' CI gets 429.",
+            check="A flood of calls, or too little reserved concurrency?",
+            signals={"throttles": Signal(WEBHOOK, "Throttles")},
+            threshold=1,
+            period=300,
+            periods=3,
+            datapoints=3,
+        ),
+        AlarmSpec(
             id="webhook-401-surge",
             severity=Severity.LOW,
             hop="webhook",

@@ -11,6 +11,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from cdk.alarm_spec import DEAD, DISPATCHER, FAILED, UNDELIVERED, WEBHOOK, WORK, WORKER
+from cdk.alarms import dashboard_name
 from cdk.config import StageConfig
 from cdk.cron import CronTrigger
 from cdk.fanout import WorkQueue
@@ -41,7 +42,11 @@ class AutoUpdatesStack(Stack):
 
     def _add_dispatcher(self) -> RuntimeFunction:
         """Claims the sites that are due and queues them: the database and the queue, nothing else."""
-        secrets = {env.SUPABASE_SECRET_ARN: self.secrets.supabase, env.CRON_SECRET_ARN: self.secrets.cron}
+        secrets = {
+            env.SUPABASE_SECRET_ARN: self.secrets.supabase,
+            env.CRON_SECRET_ARN: self.secrets.cron,
+            env.API_KEY_SECRET_ARN: self.secrets.api_key,
+        }
         function = RuntimeFunction(
             self,
             "Dispatcher",
@@ -140,16 +145,34 @@ class AutoUpdatesStack(Stack):
         return variables | {name: secret.secret_arn for name, secret in secrets.items() if secret}
 
     def _add_outputs(self) -> None:
+        """What people and runbooks need to find: `aws cloudformation describe-stacks` is their address book."""
+        found = {
+            "FunctionUrl": (self.url.address, "Webhooks and the management API"),
+            "PublicBaseUrl": (self.publishing.base_url, "Where readers find llms.txt"),
+            "PublicBucket": (self.publishing.public_bucket_name, "The bucket behind it"),
+            "StateBucket": (self.publishing.state.bucket_name, "What is remembered of each site"),
+            "ScheduleRule": (self.cron.rule.rule_name, "The rule that ticks"),
+            "QueueUrl": (self.work.queue.queue_url, "The work queue"),
+            "QueueArn": (self.work.queue.queue_arn, "The work queue"),
+            "DeadSitesUrl": (self.work.dead.queue_url, "Sites whose message failed on every attempt"),
+            "DeadSitesArn": (self.work.dead.queue_arn, "Sites whose message failed on every attempt"),
+            "UndeliveredTicksUrl": (self.cron.undelivered.queue_url, "Ticks that did not reach the dispatcher"),
+            "FailedTicksUrl": (self.cron.failed.queue_url, "Ticks that the dispatcher could not do"),
+            "PageTopicArn": (self.monitoring.notices.page.topic_arn, "Pages: subscribe whoever is on call"),
+            "TicketTopicArn": (self.monitoring.notices.ticket.topic_arn, "Everything else"),
+            "CronSecretArn": (self.secrets.cron.secret_arn, "Generated"),
+            "ApiKeySecretArn": (self.secrets.api_key.secret_arn, "Generated; read it with get-secret-value"),
+        }
+        for name, door in {"Dispatcher": self.dispatcher, "Webhook": self.webhook, "Worker": self.worker}.items():
+            found[f"{name}Name"] = (door.function.function_name, "The function")
+            found[f"{name}Logs"] = (door.log_group.log_group_name, "Its log group")
         fill = "fill it: aws secretsmanager put-secret-value --secret-id <this> --secret-string file://<json>"
-        CfnOutput(self, "FunctionUrl", value=self.url.address, description="Webhooks and the management API")
-        CfnOutput(self, "PublicBaseUrl", value=self.publishing.base_url, description="Where readers find llms.txt")
-        CfnOutput(self, "QueueUrl", value=self.work.queue.queue_url, description="The work queue")
-        CfnOutput(self, "ScheduleRule", value=self.cron.rule.rule_name, description="The rule that ticks")
-        CfnOutput(self, "DispatcherName", value=self.dispatcher.function.function_name, description="Run now: invoke")
-        for name, secret in {"CronSecretArn": self.secrets.cron, "ApiKeySecretArn": self.secrets.api_key}.items():
-            CfnOutput(self, name, value=secret.secret_arn, description="Generated; read it with get-secret-value")
         for secret in self.secrets.to_fill:
-            CfnOutput(self, f"{secret.node.id}SecretArn", value=secret.secret_arn, description=f"Empty; {fill}")
+            found[f"{secret.node.id}SecretArn"] = (secret.secret_arn, f"Empty; {fill}")
+        if self.config.dashboard:
+            found["Dashboard"] = (dashboard_name(self.config), "The CloudWatch dashboard")
+        for name, (value, description) in found.items():
+            CfnOutput(self, name, value=value, description=description)
 
 
 def _grant_read(function: RuntimeFunction, secrets: Mapping[str, secretsmanager.Secret | None]) -> None:

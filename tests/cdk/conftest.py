@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -66,6 +67,12 @@ def resources(template: dict[str, Any], kind: str) -> dict[str, dict[str, Any]]:
 
 def properties(template: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [body.get("Properties", {}) for body in resources(template, kind).values()]
+
+
+def scrubbed(template: dict[str, Any]) -> dict[str, Any]:
+    """The template without asset hashes: a change of the runtime's code is no change of the infrastructure."""
+    clean: dict[str, Any] = json.loads(re.sub(r"\b[0-9a-f]{64}\b", "<asset-hash>", json.dumps(template)))
+    return clean
 
 
 def as_list(value: Any) -> list[Any]:

@@ -113,7 +113,7 @@ def test_secrets_reach_only_the_functions_that_use_them(synth: Synth, stage: str
     r2 = {"LLMS_R2_SECRET_ARN"} if stage == "local" else set()
     everyone = {"LLMS_SUPABASE_SECRET_ARN"}
     assert known == {
-        HANDLERS["cron"]: everyone | {"LLMS_CRON_SECRET_ARN"},
+        HANDLERS["cron"]: everyone | {"LLMS_CRON_SECRET_ARN", "LLMS_API_KEY_SECRET_ARN"},
         HANDLERS["webhook"]: everyone | r2 | {"LLMS_CRON_SECRET_ARN", "LLMS_API_KEY_SECRET_ARN"},
         HANDLERS["worker"]: everyone | r2 | {"LLMS_BRIGHTDATA_SECRET_ARN", "LLMS_MODEL_SECRET_ARN"},
     }
@@ -157,6 +157,15 @@ def test_loopback_is_open_to_the_crawler_on_the_local_stage_alone(synth: Synth, 
     for function in properties(synth(stage), "AWS::Lambda::Function"):
         networks = function["Environment"]["Variables"]["LLMS_ALLOW_NETWORKS"]
         assert bool(networks) == (stage == "local")
+
+
+@pytest.mark.parametrize("stage", ["staging", "prod"])
+def test_a_public_url_has_a_ceiling(synth: Synth, stage: str) -> None:
+    """Nothing but concurrency limits an open URL: ten requests a second for each reserved execution."""
+    functions = {f["Handler"]: f for f in properties(synth(stage), "AWS::Lambda::Function")}
+    webhook = functions[HANDLERS["webhook"]]
+    assert 1 <= webhook["ReservedConcurrentExecutions"] <= 10
+    assert webhook["Timeout"] <= 10
 
 
 def test_the_crawler_does_not_crawl_itself(synth: Synth) -> None:

@@ -1,0 +1,115 @@
+"""A service on a clock, as its metrics show it: ticks, runs, queues and calls, with faults put in.
+
+Only what an alarm can see is made: the datapoints that the functions emit and those that AWS adds. The fleet is 400
+sites with intervals of a week on a tick of six hours, so that a tick takes about fourteen of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cdk.alarm_spec import DEAD, DISPATCHER, FAILED, SERVICE, UNDELIVERED, WAITING, WEBHOOK, WORK, WORKER
+from runtime import metrics as m
+from tests.cdk.cloudwatch import Series
+
+HOUR, DAY = 3_600, 86_400
+
+
+@dataclass
+class Fleet:
+    """What the world does. Functions of time let a fault begin and end; times are seconds from the start."""
+
+    days: int = 4
+    cadence: int = 6 * HOUR
+    offset: int = 17 * 60
+    due: Callable[[int], int] = lambda _now: 14
+    scheduled: Callable[[int], bool] = lambda _now: True
+    tick_fails: Callable[[int], bool] = lambda _now: False
+    misconfigured: Callable[[int], bool] = lambda _now: False
+    failing: Callable[[int, int], int] = lambda _now, _due: 0
+    held: Callable[[int], int] = lambda _now: 0
+    unpublished: Callable[[int], int] = lambda _now: 0
+    dead_messages: Callable[[int], int] = lambda _now: 0
+    workers: Callable[[int], bool] = lambda _now: True
+    worker_crashes: Callable[[int], bool] = lambda _now: False
+    calls: Callable[[int], tuple[int, int, int]] = lambda _now: (0, 0, 0)
+    maintenance: Callable[[int], bool] = lambda _now: False
+    run_seconds: float = 40.0
+    batch_ms: float = 90_000.0
+    series: Series = field(default_factory=Series)
+
+    def run(self) -> Series:
+        """The series of the whole time."""
+        waiting_since: int | None = None
+        late = 0
+        failed_ticks = 0
+        for now in range(0, self.days * DAY, 60):
+            if now % self.cadence == self.offset % self.cadence and self.scheduled(now):
+                if self.tick_fails(now) or self.misconfigured(now):
+                    self._failed_tick(now)
+                    failed_ticks += 1
+                elif self.workers(now):
+                    self._tick(now, late_by=now - waiting_since if waiting_since is not None else 0)
+                    waiting_since = None
+                else:
+                    self._tick_without_workers(now, late=late)
+                    late += self.due(now)
+                    waiting_since = now if waiting_since is None else waiting_since
+            self._queues(now, waiting_since, failed_ticks)
+            self._webhook(now)
+        return self.series
+
+    def _tick(self, now: int, *, late_by: int) -> None:
+        due = self.due(now)
+        self._dispatched(now, due, overdue=0, oldest=late_by)
+        failing = min(due, self.failing(now, due))
+        held = self.held(now) if due else 0
+        for site in range(due):
+            end = now + 120 + 5 * site
+            self._own(m.WORK_COMPLETED, end, 1)
+            self._own(m.RUN_SECONDS, end, self.run_seconds)
+            self._own(m.SITES_FAILED, end, float(site < failing))
+            self._own(m.SITES_HELD, end, float(failing <= site < failing + held))
+        if self.unpublished(now):
+            self._own(m.PUBLISH_FAILURES, now + 150, self.unpublished(now))
+        for _batch in range(-(-due // 10)):
+            self.series.add(WORKER, "Duration", now + 180, self.batch_ms)
+            self.series.add(WORKER, "Errors", now + 180, float(self.worker_crashes(now)))
+
+    def _tick_without_workers(self, now: int, *, late: int) -> None:
+        self._dispatched(now, self.due(now), overdue=late, oldest=self.cadence if late else 0)
+
+    def _dispatched(self, now: int, due: int, *, overdue: int, oldest: int) -> None:
+        self._own(m.SITES_TOTAL, now, due)
+        self._own(m.QUEUE_FAILURES, now, 0)
+        self._own(m.OVERDUE_SITES, now, overdue)
+        self._own(m.OLDEST_DUE_SECONDS, now, oldest)
+        self._own(m.STALE_SITES, now, 0)
+        self._own(m.WORK_COMPLETED, now, float(due == 0))
+        self.series.add(DISPATCHER, "Errors", now, 0)
+        self.series.add(DISPATCHER, "Duration", now, 3_000)
+
+    def _failed_tick(self, now: int) -> None:
+        for attempt in (now, now + 60):
+            self.series.add(DISPATCHER, "Errors", attempt, 1)
+            if self.misconfigured(now):
+                self._own(m.CONFIGURATION_ERRORS, attempt, 1)
+
+    def _queues(self, now: int, waiting_since: int | None, failed_ticks: int) -> None:
+        self.series.add(WORK, "ApproximateAgeOfOldestMessage", now, 0 if waiting_since is None else now - waiting_since)
+        self.series.add(DEAD, WAITING, now, self.dead_messages(now))
+        self.series.add(FAILED, WAITING, now, failed_ticks)
+        self.series.add(UNDELIVERED, WAITING, now, 0)
+        if self.maintenance(now):
+            self._own(m.MAINTENANCE, now, 1)
+
+    def _webhook(self, now: int) -> None:
+        calls, refused, broken = self.calls(now)
+        if calls:
+            self.series.add(WEBHOOK, "UrlRequestCount", now, calls)
+            self.series.add(WEBHOOK, "Url5xxCount", now, broken)
+            self._own(m.WEBHOOK_UNAUTHORIZED, now, refused)
+
+    def _own(self, name: str, second: int, value: float) -> None:
+        self.series.add(SERVICE, name, second, value)
