@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
-from runtime.document.descriptions import described, repeated, says_something
+from runtime.document.descriptions import described, repeated, says_something, shortened
 from runtime.document.escape import escape_url, without_brackets
-from runtime.document.excerpt import excerpt
 from runtime.document.headings import names_of, slugs_of
 from runtime.document.masthead import DETAILS, site_summary, site_title
 from runtime.document.model import OPTIONAL, Document, Link, Section
@@ -48,7 +48,7 @@ def build(pages: Sequence[Page], base_url: str, options: SiteOptions, *, home: s
     front = next((page for page in listed if page.url == home), None)
     affixes = Affixes(heading(page.title) for page in listed if page is not front)
     title = site_title(front, listed, affixes, base_url)
-    summary = excerpt(site_summary(front, title, base_url), options.desc_length)
+    summary = site_summary(front, title, base_url, options.desc_length)
     entries = _entries(listed, front, affixes, base_url)
     links = _links(entries, options.desc_length)
     return Document(title=title, summary=summary, details=DETAILS, sections=tuple(_sections(entries, links)))
@@ -58,7 +58,8 @@ def _each_once(pages: Iterable[Page]) -> list[Page]:
     """One page a URL, in an order that depends on the pages alone: paths in natural order, directories first."""
     unique: dict[str, Page] = {}
     for page in sorted(pages, key=lambda page: repr(astuple(page))):
-        unique.setdefault(page.url, page)
+        if re.match(r"https?://[^/?#]", page.url):
+            unique.setdefault(escape_url(page.url), page)
     return sorted(unique.values(), key=lambda page: ([natural(part) for part in directories(page.url)], page.url))
 
 
@@ -91,7 +92,7 @@ def _links(entries: Sequence[_Entry], desc_length: int) -> dict[str, Link]:
         twin = escape_url(entry.page.twin) if entry.page.twin else target
         if claims[twin] == 1 and twin not in own:
             target = twin
-        links[entry.page.url] = Link(entry.title, target, excerpt(entry.description, limit))
+        links[entry.page.url] = Link(entry.title, target, shortened(entry.description, limit))
     return links
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from runtime.document.excerpt import excerpt
 from runtime.document.text import folded, plain
 
 REPEATED_ON = 2
@@ -58,3 +59,8 @@ def says_something(description: str, title: str, *others: str) -> bool:
     """Whether a description is more than the page's title, or one of `others`, in other punctuation."""
     said = folded(description)
     return said not in {folded(title), *(folded(other) for other in others)}
+
+
+def shortened(description: str, limit: int) -> str:
+    """An excerpt that still says something: `This page is about…` does not."""
+    return described(excerpt(description, limit))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from runtime.document.descriptions import described, says_something
+from runtime.document.descriptions import described, says_something, shortened
 from runtime.document.excerpt import excerpt
 from runtime.document.paths import below, directories, host_of
 from runtime.document.text import folded, heading
@@ -38,9 +38,9 @@ def site_title(front: Page | None, pages: Sequence[Page], affixes: Affixes, base
     return _address(base_url)
 
 
-def site_summary(front: Page | None, title: str, base_url: str) -> str:
+def site_summary(front: Page | None, title: str, base_url: str, limit: int) -> str:
     """The blockquote: the home page's description; a sentence that names the site where there is none."""
-    text = described(front.description) if front else ""
+    text = shortened(described(front.description), limit) if front else ""
     if text and says_something(text, title):
         return text
     host = host_of(base_url)
