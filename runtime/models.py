@@ -50,6 +50,8 @@ class SiteOptions:
     require_signature: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    notify_url: str = ""
+    """Where the site's owner wants to be told of changes; empty: nowhere."""
 
     def shaping(self) -> dict[str, Any]:
         """The options that shape the document, as JSON: when one changes, what was read before proves nothing."""

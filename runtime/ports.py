@@ -7,7 +7,7 @@ the stores use their own ("the database clock"), everything else is given `now`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -51,18 +51,25 @@ class Enrollment:
 
     base_url: str
     options: SiteOptions
-    webhook_secret: str
+    webhook_secret: str = field(repr=False)
     sentinel_url: str | None = None
     enabled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """The answer to a webhook: when the site will be crawled, and whether this call changed anything."""
+    """The answer to a webhook.
+
+    `next_crawl_at` is when the site will be crawled. `run_at` is when the run begins that this call was granted, now or
+    later; None when it joins one that is planned, or the site is paused. `accepted`: it begins now. `replayed`: the
+    message was seen before, and nothing was done.
+    """
 
     site_id: str
     next_crawl_at: datetime
     accepted: bool
+    run_at: datetime | None = None
+    replayed: bool = False
 
 
 class Sites(Protocol):
@@ -122,10 +129,14 @@ class Sites(Protocol):
         :raises StaleClaim: the lease was lost; nothing was written.
         """
 
-    async def request_recrawl(self, site_id: str, *, debounce_seconds: int = 300) -> Requested:
+    async def request_recrawl(
+        self, site_id: str, *, debounce_seconds: int = 300, message_id: str | None = None, replay_seconds: int = 900
+    ) -> Requested:
         """A change was announced: due now, unless one was accepted within the debounce (then due after it).
 
-        Revives a disabled site. :raises NotFound: there is no such row.
+        A site that is failing is due 900 s after its last failure at the earliest. A debounce of 0 is a person's call,
+        which waits for neither. A `message_id` is remembered in the same step for `replay_seconds`, within which it
+        does nothing a second time. Revives a disabled site. :raises NotFound: there is no such row.
         """
 
     async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary: ...

@@ -66,6 +66,7 @@ def _site(row: Row) -> Site:
             require_signature=bool(row["require_signature"]),
             include=tuple(_json(row["include"]) or ()),
             exclude=tuple(_json(row["exclude"]) or ()),
+            notify_url=row["notify_url"] or "",
         ),
         status=SiteStatus(row["status"]),
         webhook_secret=row["webhook_secret"] or "",
@@ -179,6 +180,7 @@ def option_columns(options: SiteOptions) -> dict[str, Any]:
         "require_signature": options.require_signature,
         "include": list(options.include),
         "exclude": list(options.exclude),
+        "notify_url": options.notify_url,
     }
 
 

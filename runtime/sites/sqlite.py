@@ -134,12 +134,17 @@ class SqliteSites:
             sql.record(db, row, commit, now)
             return rows.site(sql.change(db, row, transitions.committed(row, commit, now), now))
 
-    async def request_recrawl(self, site_id: str, *, debounce_seconds: int = 300) -> Requested:
+    async def request_recrawl(
+        self, site_id: str, *, debounce_seconds: int = 300, message_id: str | None = None, replay_seconds: int = 900
+    ) -> Requested:
         with self._file.transaction(write=True) as db:
             now, row = self._clock(), sql.by_id(db, site_id)
-            changes, accepted = transitions.requested(row, debounce_seconds, now)
+            if message_id is not None and not sql.remember(db, site_id, message_id, replay_seconds, now):
+                return Requested(site_id, rows.instant(row["next_crawl_at"]) or now, accepted=False, replayed=True)
+            changes, run_at = transitions.requested(row, debounce_seconds, now)
             sql.change(db, row, changes, now)
-            return Requested(site_id, rows.instant(changes["next_crawl_at"]), accepted)
+            accepted = run_at is not None and run_at <= now
+            return Requested(site_id, rows.instant(changes["next_crawl_at"]), accepted, run_at)
 
     async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary:
         now = self._clock()
@@ -159,12 +164,7 @@ class SqliteSites:
 
     async def remember_webhook(self, site_id: str, message_id: str, *, ttl_seconds: int = 900) -> bool:
         with self._file.transaction(write=True) as db:
-            now, seen = self._clock(), {"site_id": sql.by_id(db, site_id)["id"], "message_id": message_id}
-            db.execute("DELETE FROM webhook_messages WHERE expires_at <= ?", (stamp(now),))
-            if sql.select(db, sql.SEEN, seen):
-                return False
-            sql.insert(db, "webhook_messages", seen | {"expires_at": stamp(now + timedelta(seconds=ttl_seconds))})
-            return True
+            return sql.remember(db, sql.by_id(db, site_id)["id"], message_id, ttl_seconds, self._clock())
 
     async def database_now(self) -> datetime:
         """The clock that leases and due times are measured by."""

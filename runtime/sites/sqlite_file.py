@@ -31,6 +31,7 @@ CREATE TABLE crawl_sites (
     require_signature INTEGER NOT NULL DEFAULT 0 CHECK (require_signature IN (0, 1)),
     include TEXT NOT NULL DEFAULT '[]' CHECK (json_type(include) = 'array'),
     exclude TEXT NOT NULL DEFAULT '[]' CHECK (json_type(exclude) = 'array'),
+    notify_url TEXT NOT NULL DEFAULT '',
     status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'paused', 'disabled')),
     webhook_secret TEXT,
     previous_webhook_secret TEXT,

@@ -116,5 +116,15 @@ def quarantine(db: sqlite3.Connection, row: Row, now: datetime) -> None:
     change(db, row, transitions.quarantined(), now)
 
 
+def remember(db: sqlite3.Connection, site_id: str, message_id: str, ttl_seconds: int, now: datetime) -> bool:
+    """Whether the id is new for the site within its time to live."""
+    seen = {"site_id": site_id, "message_id": message_id}
+    db.execute("DELETE FROM webhook_messages WHERE expires_at <= ?", (stamp(now),))
+    if select(db, SEEN, seen):
+        return False
+    insert(db, "webhook_messages", seen | {"expires_at": stamp(now + timedelta(seconds=ttl_seconds))})
+    return True
+
+
 def _texts(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: json.dumps(value) if isinstance(value, (list, dict)) else value for name, value in row.items()}

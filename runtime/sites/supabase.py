@@ -107,9 +107,23 @@ class SupabaseSites:
     async def commit_run(self, claim: Claim, commit: Commit) -> Site:
         return rows.site(await self._fenced("commit_run", claim, p_run=rows.commit_columns(commit)))
 
-    async def request_recrawl(self, site_id: str, *, debounce_seconds: int = 300) -> Requested:
-        answer = await self._once("request_recrawl", p_site_id=_id(site_id), p_debounce_seconds=debounce_seconds)
-        return Requested(site_id, rows.instant(answer["next_crawl_at"]), bool(answer["accepted"]))
+    async def request_recrawl(
+        self, site_id: str, *, debounce_seconds: int = 300, message_id: str | None = None, replay_seconds: int = 900
+    ) -> Requested:
+        answer = await self._once(
+            "request_recrawl",
+            p_site_id=_id(site_id),
+            p_debounce_seconds=debounce_seconds,
+            p_message_id=message_id,
+            p_replay_seconds=replay_seconds,
+        )
+        return Requested(
+            site_id,
+            rows.instant(answer["next_crawl_at"]),
+            accepted=bool(answer["accepted"]),
+            run_at=rows.instant(answer["run_at"]),
+            replayed=bool(answer["replayed"]),
+        )
 
     async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary:
         return rows.due_summary(await self._safely("due_summary", p_slack_seconds=slack_seconds))

@@ -16,6 +16,9 @@ from runtime.sites.rows import Row, stamp
 
 Changes = dict[str, Any]
 
+RETRY_SECONDS = 900
+"""A webhook may shorten the back-off of a failing site, down to this long after the failure."""
+
 WISH_UNSERVED = (Outcome.FAILED, Outcome.DEFERRED)
 """Outcomes after which an announced change has still not been looked at, so that the next run is forced as well."""
 
@@ -131,22 +134,25 @@ def committed(row: Row, commit: Commit, now: datetime) -> Changes:
     return changes
 
 
-def requested(row: Row, debounce_seconds: int, now: datetime) -> tuple[Changes, bool]:
-    """A change was announced; the flag says whether it is due at once.
+def requested(row: Row, debounce_seconds: int, now: datetime) -> tuple[Changes, datetime | None]:
+    """A change was announced; gives when the run begins that this call was granted, None when it joins another one.
 
     `request_slot_at` is the last moment that was granted to a request. Within the debounce of it, a request that a
     waiting crawl will see anyway joins that crawl; any other gets the next slot, which all that follow share.
     `requested_generation` orders the request against the claims: a claim of a later generation sees the change.
+    A site that is failing has its slot no sooner than `RETRY_SECONDS` after the last failure.
     """
     at = stamp(now)
     abandoned = bool(row["lease_until"]) and row["lease_until"] <= at
     waiting = bool(row["requested_at"]) and (abandoned or row["requested_generation"] >= row["generation"])
-    slot, accepted = rows.instant(row["request_slot_at"]), False
     debounce = timedelta(seconds=debounce_seconds)
-    if slot is None or now >= slot + debounce:
-        slot, accepted = now, row["status"] != SiteStatus.PAUSED
+    slot, granted = rows.instant(row["request_slot_at"]), False
+    if slot is None or not debounce or now >= slot + debounce:
+        slot, granted = now, True
     elif slot <= now and not waiting:
-        slot += debounce
+        slot, granted = slot + debounce, True
+    if debounce and row["status"] == SiteStatus.ACTIVE and row["failure_count"] and row["last_checked_at"]:
+        slot = max(slot, rows.instant(row["last_checked_at"]) + timedelta(seconds=RETRY_SECONDS))
     due = stamp(slot)
     changes: Changes = {
         "requested_at": at,
@@ -157,4 +163,4 @@ def requested(row: Row, debounce_seconds: int, now: datetime) -> tuple[Changes, 
     }
     if row["status"] == SiteStatus.DISABLED:
         changes["status"] = SiteStatus.ACTIVE.value
-    return changes, accepted
+    return changes, slot if granted and row["status"] != SiteStatus.PAUSED else None

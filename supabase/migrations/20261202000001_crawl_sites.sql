@@ -29,6 +29,7 @@ alter table public.crawl_sites
     add column if not exists require_signature boolean not null default false,
     add column if not exists include text[] not null default '{}',
     add column if not exists exclude text[] not null default '{}',
+    add column if not exists notify_url text not null default '',
     add column if not exists status text not null default 'active',
     add column if not exists webhook_secret text,
     add column if not exists previous_webhook_secret text,

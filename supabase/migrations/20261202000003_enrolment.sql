@@ -45,6 +45,7 @@ begin
     s.require_signature := o.require_signature;
     s.include := o.include;
     s.exclude := o.exclude;
+    s.notify_url := coalesce(o.notify_url, '');
     s.next_crawl_at := least(
         s.next_crawl_at,
         coalesce(s.last_checked_at, s.created_at) + make_interval(mins => o.recrawl_interval_minutes)
@@ -65,10 +66,10 @@ begin
     loop
         insert into public.crawl_sites (
             base_url, max_pages, desc_length, recrawl_interval_minutes, adaptive, require_signature, include, exclude,
-            status, webhook_secret, sentinel_url, next_crawl_at, created_at, updated_at
+            notify_url, status, webhook_secret, sentinel_url, next_crawl_at, created_at, updated_at
         ) values (
             p_base_url, o.max_pages, o.desc_length, o.recrawl_interval_minutes, o.adaptive, o.require_signature,
-            o.include, o.exclude, v_status, nullif(p_webhook_secret, ''), p_sentinel_url,
+            o.include, o.exclude, coalesce(o.notify_url, ''), v_status, nullif(p_webhook_secret, ''), p_sentinel_url,
             case when p_enabled then v_now end, v_now, v_now
         ) on conflict (base_url) do nothing returning * into s;
         if found then
@@ -86,6 +87,7 @@ begin
         require_signature = s.require_signature,
         include = s.include,
         exclude = s.exclude,
+        notify_url = s.notify_url,
         next_crawl_at = case when s.status = 'active' then s.next_crawl_at end,
         status = v_status,
         webhook_secret = coalesce(nullif(webhook_secret, ''), nullif(p_webhook_secret, '')),
@@ -110,6 +112,7 @@ begin
         require_signature = s.require_signature,
         include = s.include,
         exclude = s.exclude,
+        notify_url = s.notify_url,
         next_crawl_at = case when status = 'active' then s.next_crawl_at end,
         status = coalesce(p_status, status)
     where id = s.id returning * into s;
@@ -144,37 +147,6 @@ begin
     return 'true';
 end $$;
 
--- A change was announced. `request_slot_at` is the last moment that was granted to a request: within the debounce of
--- it, a request that a waiting crawl will see anyway joins that crawl; any other gets the next slot, which all that
--- follow share. `requested_generation` orders the request against the claims without asking a clock.
-create function public.request_recrawl(p_site_id uuid, p_debounce_seconds integer) returns jsonb
-language plpgsql volatile set search_path = '' set lock_timeout = '3s' as $$
-declare
-    s public.crawl_sites := public.locked_site(p_site_id);
-    v_now timestamp with time zone := public.crawl_now();
-    v_debounce interval := make_interval(secs => p_debounce_seconds);
-    v_waiting boolean := s.requested_at is not null
-        and (coalesce(s.lease_until <= v_now, false) or s.requested_generation >= s.generation);
-    v_slot timestamp with time zone := s.request_slot_at;
-    v_accepted boolean := false;
-begin
-    if v_slot is null or v_now >= v_slot + v_debounce then
-        v_slot := v_now;
-        v_accepted := s.status <> 'paused';
-    elsif v_slot <= v_now and not v_waiting then
-        v_slot := v_slot + v_debounce;
-    end if;
-    update public.crawl_sites set
-        requested_at = v_now,
-        requested_generation = generation,
-        request_due_at = v_slot,
-        request_slot_at = v_slot,
-        next_crawl_at = least(next_crawl_at, v_slot),
-        status = case when status = 'disabled' then 'active' else status end
-    where id = s.id returning * into s;
-    return jsonb_build_object('next_crawl_at', coalesce(s.next_crawl_at, v_slot), 'accepted', v_accepted);
-end $$;
-
 -- True the first time an id is seen within its time to live. Old ids go a few at a time, by whoever comes along.
 create function public.remember_webhook(p_site_id uuid, p_message_id text, p_ttl_seconds integer) returns jsonb
 language plpgsql volatile set search_path = '' set lock_timeout = '3s' as $$
@@ -195,15 +167,62 @@ exception when foreign_key_violation then
     raise exception 'not_found' using errcode = 'PT404';
 end $$;
 
+-- A change was announced. `request_slot_at` is the last moment that was granted to a request: within the debounce of
+-- it, a request that a waiting crawl will see anyway joins that crawl; any other gets the next slot, which all that
+-- follow share. `requested_generation` orders the request against the claims without asking a clock. A site that is
+-- failing has its slot no sooner than 15 minutes after the last failure. A debounce of 0 is a person's call, which waits
+-- for nothing. A message that was seen before does nothing; it is remembered only together with what it asks for.
+create function public.request_recrawl(
+    p_site_id uuid, p_debounce_seconds integer, p_message_id text default null, p_replay_seconds integer default 900
+) returns jsonb
+language plpgsql volatile set search_path = '' set lock_timeout = '3s' as $$
+declare
+    s public.crawl_sites := public.locked_site(p_site_id);
+    v_now timestamp with time zone := public.crawl_now();
+    v_debounce interval := make_interval(secs => p_debounce_seconds);
+    v_waiting boolean := s.requested_at is not null
+        and (coalesce(s.lease_until <= v_now, false) or s.requested_generation >= s.generation);
+    v_slot timestamp with time zone := s.request_slot_at;
+    v_granted boolean := s.status <> 'paused';
+begin
+    if p_message_id is not null
+        and public.remember_webhook(p_site_id, p_message_id, p_replay_seconds) = 'false' then
+        return jsonb_build_object('next_crawl_at', coalesce(s.next_crawl_at, v_now), 'accepted', false,
+                                  'run_at', null, 'replayed', true);
+    end if;
+    if v_slot is null or p_debounce_seconds = 0 or v_now >= v_slot + v_debounce then
+        v_slot := v_now;
+    elsif v_slot <= v_now and not v_waiting then
+        v_slot := v_slot + v_debounce;
+    else
+        v_granted := false;
+    end if;
+    if p_debounce_seconds > 0 and s.status = 'active' and s.failure_count > 0 then
+        v_slot := greatest(v_slot, s.last_checked_at + interval '900 seconds');
+    end if;
+    update public.crawl_sites set
+        requested_at = v_now,
+        requested_generation = generation,
+        request_due_at = v_slot,
+        request_slot_at = v_slot,
+        next_crawl_at = least(next_crawl_at, v_slot),
+        status = case when status = 'disabled' then 'active' else status end
+    where id = s.id returning * into s;
+    return jsonb_build_object(
+        'next_crawl_at', coalesce(s.next_crawl_at, v_slot), 'accepted', v_granted and v_slot <= v_now,
+        'run_at', case when v_granted then v_slot end, 'replayed', false
+    );
+end $$;
+
 revoke all on function
     public.get_site(uuid), public.find_site(text), public.list_sites(text, integer), public.locked_site(uuid),
     public.with_options(public.crawl_sites, jsonb), public.enroll_site(text, jsonb, text, text, boolean),
     public.update_site(uuid, jsonb, text), public.rotate_secret(uuid, text, integer), public.delete_site(uuid),
-    public.request_recrawl(uuid, integer), public.remember_webhook(uuid, text, integer)
+    public.request_recrawl(uuid, integer, text, integer), public.remember_webhook(uuid, text, integer)
 from public, anon, authenticated;
 grant execute on function
     public.get_site(uuid), public.find_site(text), public.list_sites(text, integer), public.locked_site(uuid),
     public.with_options(public.crawl_sites, jsonb), public.enroll_site(text, jsonb, text, text, boolean),
     public.update_site(uuid, jsonb, text), public.rotate_secret(uuid, text, integer), public.delete_site(uuid),
-    public.request_recrawl(uuid, integer), public.remember_webhook(uuid, text, integer)
+    public.request_recrawl(uuid, integer, text, integer), public.remember_webhook(uuid, text, integer)
 to service_role;

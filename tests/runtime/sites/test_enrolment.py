@@ -30,6 +30,8 @@ async def test_options_are_stored_as_given(store: Store) -> None:
         desc_length=2_000,
         recrawl_interval_minutes=60,
         adaptive=True,
+        require_signature=True,
+        notify_url="https://hooks.example/é?a=b",
         include=("/docs/*", '/"quoted"/é', "/a,b", "/{c}"),
         exclude=("/old\\", "/%2F"),
     )
@@ -178,15 +180,13 @@ async def test_pausing_takes_a_site_out_and_activating_makes_it_due(store: Store
 async def test_options_change_alone(store: Store) -> None:
     """An update of the options leaves the status, and the other way round."""
     site = await store.enroll(options=SiteOptions(include=("/a",)))
-    changed = await store.sites.update(site.id, options=SiteOptions(exclude=("/b",), recrawl_interval_minutes=120))
+    wanted = SiteOptions(exclude=("/b",), recrawl_interval_minutes=120, notify_url="https://hooks.example/")
+    changed = await store.sites.update(site.id, options=wanted)
     paused = await store.sites.update(site.id, status=SiteStatus.PAUSED)
 
-    assert (
-        changed.options.include,
-        changed.options.exclude,
-        changed.options.recrawl_interval_minutes,
-    ) == ((), ("/b",), 120)
+    assert changed.options == wanted
     assert changed.options == paused.options
+    assert (await store.enroll()).options == SiteOptions()
 
 
 async def test_a_rotated_secret_leaves_the_old_one_valid_for_the_overlap(store: Store) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from datetime import timedelta
 
 import pytest
 
+from runtime.errors import NotFound
 from runtime.models import Outcome, Site, SiteStatus
 from tests.runtime.sites.store import START, Store, commit
 
@@ -153,14 +155,56 @@ async def test_a_failed_run_keeps_the_wish_and_its_own_back_off(store: Store) ->
 
 
 async def test_a_site_that_keeps_failing_is_not_retried_by_each_call(store: Store) -> None:
-    """The debounce holds after a failure too."""
+    """A call shortens the back-off to a quarter of an hour after the failure, and no further."""
     site = await crawled(store)
-    await store.sites.request_recrawl(site.id)
     await store.run(site, Outcome.FAILED, next_crawl_at=START + timedelta(hours=1), failure_count=1)
     store.advance(seconds=5)
+    earliest = START + timedelta(seconds=900)
     answer = await store.sites.request_recrawl(site.id)
+    joined = await store.sites.request_recrawl(site.id)
 
-    assert (False, START + timedelta(seconds=300)) == (answer.accepted, answer.next_crawl_at)
+    assert (False, earliest, earliest) == (answer.accepted, answer.next_crawl_at, answer.run_at)
+    assert (False, earliest, None) == (joined.accepted, joined.next_crawl_at, joined.run_at)
+    store.advance(seconds=894)
+    assert await store.claim_due() == []
+    store.advance(seconds=1)
+    (claim,) = await store.claim_due()
+    assert claim.forced
+
+
+async def test_a_back_off_that_ends_sooner_is_not_lengthened(store: Store) -> None:
+    """The planned retry comes first; and after a quarter of an hour a call is accepted at once."""
+    site = await crawled(store)
+    retry = START + timedelta(seconds=60)
+    await store.run(site, Outcome.FAILED, next_crawl_at=retry, failure_count=1)
+
+    assert retry == (await store.sites.request_recrawl(site.id)).next_crawl_at
+    other = await crawled(store, "https://other.example/")
+    await store.run(other, Outcome.FAILED, next_crawl_at=START + WEEK, failure_count=3)
+    now = store.advance(seconds=900)
+    answer = await store.sites.request_recrawl(other.id)
+    assert (True, now) == (answer.accepted, answer.next_crawl_at)
+
+
+async def test_a_persons_call_waits_for_nothing(store: Store) -> None:
+    """A debounce of zero is accepted in a back-off, and while a later slot is granted already."""
+    site = await crawled(store)
+    await store.run(site, Outcome.FAILED, next_crawl_at=START + WEEK, failure_count=1)
+    await store.sites.request_recrawl(site.id)
+    answer = await store.sites.request_recrawl(site.id, debounce_seconds=0)
+
+    assert (answer.accepted, answer.next_crawl_at, answer.run_at) == (True, START, START)
+
+
+async def test_a_deferred_slot_is_granted_to_one_call(store: Store) -> None:
+    """The call that opens the slot learns when its run begins, those that share it that they joined."""
+    site = await crawled(store)
+    await store.sites.request_recrawl(site.id)
+    await store.claim_due()
+    answers = [await store.sites.request_recrawl(site.id) for _ in range(3)]
+
+    assert [answer.run_at for answer in answers] == [START + timedelta(seconds=300), None, None]
+    assert not any(answer.accepted for answer in answers)
 
 
 async def test_a_killed_run_of_a_request_is_done_over_without_another_slot(store: Store) -> None:
@@ -256,6 +300,34 @@ async def test_a_message_id_is_only_a_text(store: Store, message_id: str) -> Non
     assert await store.sites.remember_webhook(site.id, message_id)
     assert not await store.sites.remember_webhook(site.id, message_id)
     assert len(await store.sites.list_sites()) == 1
+
+
+async def test_a_replayed_message_asks_for_nothing(store: Store) -> None:
+    """The second delivery within its time leaves the row as it is; for another site, or later, the id is a new one."""
+    site, other = await crawled(store), await crawled(store, "https://other.example/")
+    first = await store.sites.request_recrawl(site.id, message_id="msg_1", replay_seconds=900)
+    await store.run(site, next_crawl_at=START + WEEK)
+    now = store.advance(seconds=899)
+    before = await store.sites.get(site.id)
+    again = await store.sites.request_recrawl(site.id, message_id="msg_1", replay_seconds=900)
+
+    assert (first.accepted, first.replayed) == (True, False)
+    assert (again.accepted, again.replayed, again.run_at) == (False, True, None)
+    assert before == await store.sites.get(site.id)
+    assert (await store.sites.request_recrawl(other.id, message_id="msg_1")).next_crawl_at == now
+    now = store.advance(seconds=1)
+    assert (await store.sites.request_recrawl(site.id, message_id="msg_1")).next_crawl_at == now
+
+
+async def test_a_message_is_remembered_only_with_what_it_asks_for(store: Store) -> None:
+    """A call that fails leaves no trace: the sender's next try, with the same id, is its first."""
+    site = await crawled(store)
+    with pytest.raises(NotFound):
+        await store.sites.request_recrawl(str(uuid.uuid4()), message_id="msg_1")
+    answers = await asyncio.gather(*(store.sites.request_recrawl(site.id, message_id="msg_1") for _ in range(12)))
+
+    assert sum(answer.accepted for answer in answers) == 1
+    assert sum(answer.replayed for answer in answers) == 11
 
 
 async def test_one_of_many_parallel_deliveries_is_the_first(store: Store) -> None:
