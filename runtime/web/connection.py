@@ -183,10 +183,18 @@ class Connection(asyncio.Protocol):
             if self._head_done:
                 self._wake()
 
-    def connection_lost(self, error: Exception | None) -> None:
-        self.open = False
-        if self._head_done and self._until_close and error is None:
+    def eof_received(self) -> None:
+        # Over TLS this is the peer's close_notify; a connection that merely breaks off does not come through here, so
+        # a body that lasts until the close cannot be cut by a third party (RFC 9112 9.8).
+        if self._head_done and self._until_close:
             self._message_done = True
+        self._lose()
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._lose()
+
+    def _lose(self) -> None:
+        self.open = False
         if self._failure is None:
             self._failure = WireError("connection_lost", "the server closed the connection")
         self._wake()

@@ -18,10 +18,11 @@ NAMES_KEPT = 2_048
 
 
 class Names:
+    """The answers of one resolver, each kept `pin_seconds`."""
+
     def __init__(self, resolver: Resolver, deadline_seconds: float, *, pin_seconds: float = PIN_SECONDS) -> None:
         self._resolver, self._deadline, self._pin = resolver, deadline_seconds, pin_seconds
         self._known: OrderedDict[tuple[str, int], tuple[float, tuple[str, ...]]] = OrderedDict()
-        self._asking: dict[tuple[str, int], asyncio.Lock] = {}
 
     async def resolve(self, target: Target, end: float, *, anew: bool = False) -> tuple[str, ...]:
         """The addresses of the target's host, by `end` on the loop's clock at the latest.
@@ -32,17 +33,11 @@ class Names:
         """
         key = (target.host, target.port)
         clock = asyncio.get_running_loop().time
-        if not anew and (known := self._fresh(key, clock())) is not None:
+        expires, known = self._known.get(key, (0.0, ()))
+        if not anew and clock() < expires:
             return known
-        lock = self._asking.setdefault(key, asyncio.Lock())
-        try:
-            async with asyncio.timeout_at(min(end, clock() + self._deadline)), lock:
-                if not anew and (known := self._fresh(key, clock())) is not None:
-                    return known
-                addresses = tuple(await self._resolver.resolve(*key))
-        finally:
-            if not lock.locked():
-                self._asking.pop(key, None)
+        async with asyncio.timeout_at(min(end, clock() + self._deadline)):
+            addresses = tuple(await self._resolver.resolve(*key))
         if not addresses:
             raise OSError("the name has no address")
         self._known[key] = (clock() + self._pin, addresses)
@@ -50,7 +45,3 @@ class Names:
         while len(self._known) > NAMES_KEPT:
             self._known.popitem(last=False)
         return addresses
-
-    def _fresh(self, key: tuple[str, int], now: float) -> tuple[str, ...] | None:
-        expires, addresses = self._known.get(key, (0.0, ()))
-        return addresses if now < expires else None

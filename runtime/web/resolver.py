@@ -8,6 +8,7 @@ name holds one daemon thread, however often it is asked for, and nobody waits fo
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import threading
 from typing import Protocol
@@ -26,7 +27,7 @@ class SystemResolver:
     :raises OSError: `socket.gaierror`, from getaddrinfo.
     """
 
-    def __init__(self, deadline_seconds: float = 5.0, *, threads: int = 64) -> None:
+    def __init__(self, deadline_seconds: float = 5.0, *, threads: int = 256) -> None:
         self._deadline = deadline_seconds
         self._threads = threads
         self._running: dict[tuple[str, int], asyncio.Future[list[str]]] = {}
@@ -62,7 +63,7 @@ class SystemResolver:
                 result = error
             except UnicodeError:
                 result = OSError("the name cannot be asked for")
-            if not loop.is_closed():
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
                 loop.call_soon_threadsafe(settle, result)
 
         threading.Thread(target=look_up, name=f"resolve {key[0]}", daemon=True).start()

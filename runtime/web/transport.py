@@ -12,6 +12,7 @@ import ssl
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
+from ipaddress import ip_address
 from typing import Final
 
 from runtime.web.connection import Connection
@@ -56,7 +57,8 @@ async def dial(address: str, port: int) -> socket.socket:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await asyncio.get_running_loop().sock_connect(sock, (address, port))
-        if sock.getpeername()[:2] != (address, port):
+        peer, peer_port = sock.getpeername()[:2]
+        if ip_address(peer) != ip_address(address) or peer_port != port:
             raise OSError("the peer is not the pinned address")  # noqa: TRY301 - closed below like any failure
     except BaseException:
         sock.close()
@@ -106,38 +108,35 @@ class PinnedTransport:
         return _Exchange(self, key, connection)
 
     async def _open(self, target: Target, addresses: Sequence[str], deadlines: Deadlines) -> tuple[_Key, Connection]:
-        failure = WireError("connect_failed", "no connection")
-        try:
-            async with asyncio.timeout_at(min(deadlines.connect, deadlines.end)):
-                for address in addresses[:ATTEMPTS]:
-                    try:
-                        connection = await self._connect(target, address)
-                    except ssl.SSLError as error:
-                        reason = (
-                            error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else error.reason
-                        )
-                        raise WireError("tls", f"no secure connection: {reason}") from None
-                    except OSError as error:
-                        failure = WireError("connect_failed", f"no connection: {error.strerror or 'closed'}")
-                    else:
-                        return (target.scheme, target.host, address, target.port), connection
-        except TimeoutError:
-            raise WireError("timeout", "no connection was made in time") from None
+        """A connection to the first address that takes one; each gets its share of the time that is left."""
+        clock = asyncio.get_running_loop().time
+        end = min(deadlines.connect, deadlines.end)
+        failure = WireError("timeout", "no connection was made in time")
+        tried = addresses[:ATTEMPTS]
+        for place, address in enumerate(tried):
+            now = clock()
+            try:
+                async with asyncio.timeout_at(now + max(0.0, end - now) / (len(tried) - place)):
+                    connection = await self._connect(target, address)
+            except TimeoutError:
+                failure = WireError("timeout", "no connection was made in time")
+            except ssl.SSLError as error:
+                reason = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else error.reason
+                raise WireError("tls", f"no secure connection: {reason}") from None
+            except OSError as error:
+                failure = WireError("connect_failed", f"no connection: {error.strerror or 'closed by the peer'}")
+            else:
+                return (target.scheme, target.host, address, target.port), connection
         raise failure
 
     async def _connect(self, target: Target, address: str) -> Connection:
-        sock = await self._dial(address, target.port)
         secure = target.scheme == "https"
-        try:
-            _, connection = await asyncio.get_running_loop().create_connection(
-                Connection,
-                sock=sock,
-                ssl=(self._tls or shared_tls()) if secure else None,
-                server_hostname=target.host if secure else None,
-            )
-        except BaseException:
-            sock.close()
-            raise
+        tls = (self._tls or shared_tls()) if secure else None
+        sock = await self._dial(address, target.port)
+        # From here on the loop owns the socket, and closes it if the handshake fails or is cancelled.
+        _, connection = await asyncio.get_running_loop().create_connection(
+            Connection, sock=sock, ssl=tls, server_hostname=target.host if secure else None
+        )
         return connection
 
     # -- the pool

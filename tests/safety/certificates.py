@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import ssl
 import tempfile
 from functools import cached_property
 from ipaddress import ip_address
-from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -15,13 +14,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-_FROM = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
-_UNTIL = datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC)
+_FROM = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+_UNTIL = dt.datetime(2120, 1, 1, tzinfo=dt.UTC)
 
 
 class Authority:
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or Path(tempfile.mkdtemp(prefix="authority-"))
+    def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Authority of the tests")])
         self._certificate = self._sign(self._name, self._key.public_key(), None)
@@ -44,7 +42,7 @@ class Authority:
                 connection.context = self._context_for(name)
 
         if not always:
-            outer.sni_callback = choose  # type: ignore[assignment]
+            outer.sni_callback = choose
         return outer
 
     def _context_for(self, name: str) -> ssl.SSLContext:
@@ -52,13 +50,12 @@ class Authority:
             leaf = self._sign(
                 x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]), self._leaf_key.public_key(), name
             )
-            path = self._folder / f"{len(self._contexts)}.pem"
-            path.write_bytes(
-                leaf.public_bytes(Encoding.PEM)
-                + self._leaf_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-            )
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(path)
+            with tempfile.NamedTemporaryFile(suffix=".pem") as file:  # OpenSSL reads chains from files alone
+                file.write(leaf.public_bytes(Encoding.PEM))
+                file.write(self._leaf_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+                file.flush()
+                context.load_cert_chain(file.name)
             self._contexts[name] = context
         return self._contexts[name]
 
@@ -73,9 +70,7 @@ class Authority:
             .not_valid_after(_UNTIL)
             .add_extension(x509.BasicConstraints(ca=name is None, path_length=None), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
-            )
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )
         if name is not None:
             builder = builder.add_extension(x509.SubjectAlternativeName([_alternative(name)]), critical=False)

@@ -83,10 +83,10 @@ class Internet:
 
     async def _serve(self, sock: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        readable = loop.create_future()
-        loop.add_reader(sock, lambda: readable.done() or readable.set_result(None))
+        readable = asyncio.Event()
+        loop.add_reader(sock, readable.set)
         try:
-            await readable
+            await readable.wait()
         finally:
             loop.remove_reader(sock)
         secure = sock.recv(1, socket.MSG_PEEK) == TLS_HANDSHAKE

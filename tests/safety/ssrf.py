@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 def run(folder: Path) -> Iterator[tuple[str, list[str]]]:
     """The id of every row, and what was wrong."""
-    policy = json.loads((folder / "ssrf_policy.json").read_text(encoding="utf-8"))
+    policy = policy_of(folder)
     authority, audit = Authority(), Audit()
     for line in (folder / FILE).read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -70,29 +70,39 @@ async def check(row: Row, policy: dict[str, Any], authority: Authority, audit: A
         await client.aclose()
         await wire.aclose()
         await internet.aclose()
-    return _problems(row, policy, internet, names, (verdict, code, first), audit)
+    return [
+        *_wrong_answers(row, verdict, code, first),
+        *_wrong_connects(row, policy, internet, names),
+        *(f"left the process: {event}" for event in audit.seen),
+    ]
 
 
-def _problems(
-    row: Row, policy: dict[str, Any], internet: Internet, names: Names, got: tuple[str, str, str], audit: Audit
-) -> list[str]:
-    verdict, code, first = got
-    dialled = [address for address, _ in internet.dialled]
-    problems = [f"connected to {address}" for address in dialled if not is_good(address, policy)]
-    problems += [f"left the process: {event}" for event in audit.seen]
+def policy_of(folder: Path) -> dict[str, Any]:
+    """The folder's policy; a folder of rows alone is judged by the one of this repository."""
+    own = folder / "ssrf_policy.json"
+    path = own if own.is_file() else Path(__file__).parents[1] / "data" / "safety" / "ssrf_policy.json"
+    policy: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return policy
+
+
+def _wrong_answers(row: Row, verdict: str, code: str, first: str) -> Iterator[str]:
     if verdict != row["verdict"]:
-        problems.append(f"{verdict} ({code}) instead of {row['verdict']} ({row['code']})")
+        yield f"{verdict} ({code}) instead of {row['verdict']} ({row['code']})"
     elif code != row["code"]:
-        problems.append(f"denied as {code} instead of {row['code']}")
+        yield f"denied as {code} instead of {row['code']}"
+    if first != row.get("normalized", first):
+        yield f"asked for {first} instead of {row['normalized']}"
+
+
+def _wrong_connects(row: Row, policy: dict[str, Any], internet: Internet, names: Names) -> Iterator[str]:
+    dialled = [address for address, _ in internet.dialled]
+    yield from (f"connected to {address}" for address in dialled if not is_good(address, policy))
     if row["verdict"] == "deny" and "redirects" not in row and dialled:
-        problems.append(f"connected to {dialled[0]} before it refused")
-    if "normalized" in row and first != row["normalized"]:
-        problems.append(f"asked for {first} instead of {row['normalized']}")
+        yield f"connected to {dialled[0]} before it refused"
     if "must_connect_to" in row and set(dialled) != {row["must_connect_to"]}:
-        problems.append(f"connected to {dialled} instead of {row['must_connect_to']}")
+        yield f"connected to {dialled} instead of {row['must_connect_to']}"
     if len(names.asked) > row.get("max_lookups", len(names.asked)):
-        problems.append(f"looked up {len(names.asked)} times")
-    return problems
+        yield f"looked up {len(names.asked)} times"
 
 
 def is_good(address: str, policy: dict[str, Any]) -> bool:
