@@ -10,11 +10,12 @@ FEW = 3
 """A real site may have a page called "Access denied"; one that consists of three pages or fewer may not."""
 
 _STATUS = (
-    r"(?:400|401|403|404|429|500|502|503|504)\b.{0,30}(?:bad request|unauthori[sz]ed|forbidden|not found|too many requests"
-    r"|error|bad gateway|unavailable|time-?out)"
+    r"(?:400|401|403|404|429|500|502|503|504)\b.{0,30}(?:bad request|unauthori[sz]ed|forbidden|not found"
+    r"|too many requests|error|bad gateway|unavailable|time-?out)"
 )
 _PHRASES = (
-    r"just a moment|attention required|checking your browser|verify (?:that )?you are (?:a )?human|are you (?:a )?robot",
+    r"just a moment|attention required|checking your browser|verify (?:that )?you are (?:a )?human",
+    r"are you (?:a )?robot",
     r"access (?:to this page has been )?denied|request (?:blocked|rejected)|pardon our interruption|ddos.guard",
     r"^(?:captcha|security check|forbidden|not found|bad gateway|service unavailable|internal server error|error)\W*$",
     r"domain (?:name )?(?:is |may be )?(?:parked|for sale|has expired|expired|available)|buy this domain",
