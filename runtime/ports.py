@@ -196,6 +196,8 @@ class States(Protocol):
 class Message:
     """One site to work on. `tick_total` lets the last worker of a tick know that it is.
 
+    `delay_seconds` (900 at most) is how long the queue keeps the message back; one that was received has none.
+
     A claim that travelled fences, but does not know its row: `claim.site` has the id and base URL only until
     `Sites.renew_lease` answers with the row as it is then.
     """
@@ -205,6 +207,7 @@ class Message:
     tick_total: int = 0
     force: bool = False
     claim: Claim | None = None
+    delay_seconds: int = 0
 
 
 class Queue(Protocol):

@@ -67,6 +67,37 @@ async def test_the_memory_queue_is_first_in_first_out() -> None:
     assert await queue.receive(3) == []
 
 
+async def test_the_memory_queue_keeps_a_message_back() -> None:
+    """A delayed message comes out when its time has come, behind what waited already, and then has no delay."""
+    now = [1_000.0]
+    queue = MemoryQueue(lambda: now[0])
+    await queue.send([Message(site_id="later", delay_seconds=300), Message(site_id="sooner", delay_seconds=60)])
+    await queue.send([Message(site_id="now")])
+
+    assert len(queue) == 3
+    assert await queue.receive(9) == [Message(site_id="now")]
+    now[0] += 299
+    assert await queue.receive(9) == [Message(site_id="sooner")]
+    now[0] += 1
+    assert await queue.receive(9) == [Message(site_id="later")]
+
+
+async def test_sqs_keeps_a_message_back() -> None:
+    """The delay travels as SQS's own, its 900 seconds at most, and is not part of the message."""
+    client = make_client(region="us-east-1", **KEYS)
+    sent = [Message(site_id="a", delay_seconds=300), Message(site_id="b", delay_seconds=1_000)]
+    with Stubber(client) as stub:
+        entries = [
+            {"Id": "0", "MessageBody": to_json(Message(site_id="a")), "DelaySeconds": 300},
+            {"Id": "1", "MessageBody": to_json(Message(site_id="b")), "DelaySeconds": 900},
+        ]
+        done = [{"Id": name, "MessageId": name, "MD5OfMessageBody": ""} for name in "01"]
+        asked = {"QueueUrl": "https://q", "Entries": entries}
+        stub.add_response("send_message_batch", {"Successful": done, "Failed": []}, asked)
+
+        assert await SqsQueue(client, "https://q").send(sent) == []
+
+
 @pytest.mark.parametrize("count", [0, 1, 10, 11, 57])
 async def test_every_message_arrives_once(sqs: SQSClient, queue_url: str, count: int) -> None:
     """Any number of messages is cut into batches of ten, and all of them get there."""
