@@ -73,7 +73,11 @@ async def survey(
             sentinel_url=reading.sentinel_url,
             requests=reading.requests + 1,
         )
-    recall = _recall(state, verdict, trust, forced=forced) if fresh or state.resumed_since is not None else Recall()
+    recall = (
+        _recall(state, verdict, trust, forced=forced)
+        if fresh or state.resumed_since is not None
+        else Recall(memory=state.memory)
+    )
     rules = Rules(world.web, site.base_url, limits)
     rules.know(origin, access)
     crawl = await Crawler(
@@ -105,7 +109,7 @@ async def survey(
         trust=trust,
         verdict=verdict,
         crawl=replace(crawl, pages=tuple(pages)),
-        full=not recall.memory,
+        full=recall.full,
         requests=1 + reading.requests + crawl.requests + probes,
         now=now,
         public_only=not world.settings.policy.allow_networks,

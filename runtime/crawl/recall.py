@@ -39,6 +39,11 @@ class Recall:
     validators_believed: bool = False
     resumed_since: str | None = None
 
+    @property
+    def full(self) -> bool:
+        """Whether every page is fetched; what is remembered then only shows whether the site told the truth."""
+        return not (self.lastmods_believed or self.validators_believed or self.resumed_since)
+
     def plan(self, url: str) -> Plan:
         """How to ask for a page."""
         known = self.memory.get(url)
