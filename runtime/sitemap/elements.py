@@ -6,6 +6,7 @@ closures over plain lists, because they are what a large file spends its time in
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,6 +14,8 @@ from typing import Final
 from runtime.sitemap.location import read_location
 
 MAX_DEPTH: Final = 64
+PIECES: Final = 8
+"""Pieces of character data that are kept of one text. expat joins short ones, so a text of more is no address."""
 
 Entry = tuple[str, str | None]
 Start = Callable[[str, dict[str, str]], None]
@@ -71,8 +74,12 @@ class Roles(dict[str, str]):
         return role
 
 
+def joined(text: deque[str]) -> str:
+    return "".join(text) if len(text) < PIECES else ""
+
+
 def sitemap_handlers(  # noqa: C901 - one state machine; a call an element would cost as much as its work
-    collected: Collected, roles: Roles, text: list[str]
+    collected: Collected, roles: Roles, text: deque[str]
 ) -> tuple[Start, End]:
     """Handlers for what is inside a `urlset` or `sitemapindex`; `text` receives the character data.
 
@@ -103,12 +110,12 @@ def sitemap_handlers(  # noqa: C901 - one state machine; a call an element would
         if depth == 3:
             role = roles[name]
             if role == "loc":
-                locations.append("".join(text))
+                locations.append(joined(text))
             elif role == "lastmod":
-                lastmod = "".join(text).strip()
+                lastmod = joined(text).strip()
         elif depth == 2:
             if bare:
-                locations.append("".join(text))
+                locations.append(joined(text))
             if emit is not None and locations:
                 emit(locations, lastmod)
         elif depth == 1:
@@ -119,7 +126,7 @@ def sitemap_handlers(  # noqa: C901 - one state machine; a call an element would
 
 
 def feed_handlers(  # noqa: C901 - one state machine, as above
-    collected: Collected, roles: Roles, text: list[str]
+    collected: Collected, roles: Roles, text: deque[str]
 ) -> tuple[Start, End]:
     """Handlers for what is inside an RSS, Atom or RDF feed.
 
@@ -154,7 +161,7 @@ def feed_handlers(  # noqa: C901 - one state machine, as above
     def end(name: str) -> None:
         nonlocal depth, item_depth
         if item_depth and depth == item_depth + 1:
-            value = "".join(text).strip()
+            value = joined(text).strip()
             if value and (role := roles[name]):
                 fields.setdefault(role, value)
         elif item_depth and depth == item_depth:

@@ -6,13 +6,14 @@ A DOCTYPE is refused, so there are no entities but the predefined ones and nothi
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 from xml.parsers import expat
 
 from runtime.settings import CrawlLimits
-from runtime.sitemap.elements import Collected, Refused, Roles, feed_handlers, sitemap_handlers
+from runtime.sitemap.elements import PIECES, Collected, Refused, Roles, feed_handlers, sitemap_handlers
 from runtime.sitemap.location import read_location
 
 _KINDS: Final = {"urlset": "urlset", "sitemapindex": "index", "rss": "rss", "feed": "atom", "rdf": "rdf"}
@@ -56,7 +57,7 @@ def read_xml(pieces: Iterable[bytes | str], url: str, limits: CrawlLimits) -> Xm
 class _Reader:
     def __init__(self, collected: Collected) -> None:
         self._collected, self._kind = collected, ""
-        self._text: list[str] = []
+        self._text: deque[str] = deque(maxlen=PIECES)
         self._parser = parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.StartElementHandler = self._root
