@@ -36,9 +36,13 @@ Verdict = Unchanged | Changed | Unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """When to look again, and why, in words an owner understands. `memory` is the policy's few numbers."""
+    """When to look again, and why, in words an owner understands. `memory` is the policy's few numbers.
+
+    `disable` says that the site failed long enough to be given up.
+    """
 
     next_crawl_at: datetime
     reason: str
     avg_change_interval_minutes: float | None = None
     memory: Mapping[str, float] = field(default_factory=dict)
+    disable: bool = False

@@ -1,0 +1,100 @@
+"""What a schedule is decided from: the numbers of the row, what this run saw, and the deployment's choices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from runtime.models import MAX_INTERVAL, MIN_INTERVAL, Outcome, Site
+
+FIXED, EWMA = "fixed", "ewma"
+
+LONGEST_ADAPTIVE = 10_080
+"""Minutes. The specification's MAX_INTERVAL_MINUTES; an owner who chose more gets what was chosen."""
+
+LOOKED = frozenset({Outcome.UPDATED, Outcome.UNCHANGED_CONTENT, Outcome.UNCHANGED_SITEMAP})
+"""Outcomes that say whether the site changed. A held, failed or deferred run does not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleSettings:
+    """A deployment's choices: the policy of sites whose owner lets the schedule adapt."""
+
+    adaptive_policy: str = EWMA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """A site as the schedule sees it, at the end of a run.
+
+    `due_at` is the time this run was planned for; `failures` counts this run if it failed; `gone` says that the entry
+    page answered 410; `memory` is what the last decision remembered, plain numbers by name.
+    """
+
+    interval_minutes: float
+    outcome: Outcome
+    adaptive: bool = False
+    avg_change_interval_minutes: float | None = None
+    due_at: datetime | None = None
+    last_checked_at: datetime | None = None
+    last_crawled_at: datetime | None = None
+    last_changed_at: datetime | None = None
+    failures: int = 0
+    gone: bool = False
+    retry_after: datetime | None = None
+    memory: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        site: Site,
+        outcome: Outcome,
+        *,
+        failures: int,
+        memory: Mapping[str, float],
+        retry_after: datetime | None = None,
+        gone: bool = False,
+    ) -> History:
+        """The history of a row as it was claimed, and the outcome of the run that now ends.
+
+        :param failures: failures in a row, this run included; 0 after a success.
+        :param retry_after: not before this time, by the site's own word (RFC 9110 10.2.3).
+        """
+        return cls(
+            interval_minutes=site.options.recrawl_interval_minutes,
+            outcome=outcome,
+            adaptive=site.options.adaptive,
+            avg_change_interval_minutes=site.avg_change_interval_minutes,
+            due_at=site.next_crawl_at,
+            last_checked_at=site.last_checked_at,
+            last_crawled_at=site.last_crawled_at,
+            last_changed_at=site.last_changed_at,
+            failures=failures,
+            gone=gone,
+            retry_after=retry_after,
+            memory=memory,
+        )
+
+    @property
+    def interval(self) -> float:
+        """The owner's interval in minutes, within what an owner may ask for."""
+        return within(self.interval_minutes, MIN_INTERVAL, MAX_INTERVAL)
+
+    @property
+    def longest(self) -> float:
+        """The longest interval in minutes that an adaptive policy may choose."""
+        return max(self.interval, LONGEST_ADAPTIVE)
+
+    def minutes_since_look(self, now: datetime) -> float | None:
+        """Minutes since somebody last looked at the site; None if nobody did, or if clocks disagree about it."""
+        looks = [time for time in (self.last_checked_at, self.last_crawled_at) if time is not None]
+        if not looks:
+            return None
+        minutes = (now - max(looks)).total_seconds() / 60
+        return minutes if minutes > 0 else None
+
+
+def within(value: float, low: float, high: float) -> float:
+    """`value` brought between two bounds; what is not a number is the lower one."""
+    return min(high, max(low, value)) if value == value else low  # noqa: PLR0124 - NaN differs from itself
