@@ -7,6 +7,7 @@ connection (RFC 9112 6.3, 11.1). The caps of a head are ours: 100 headers, 64 Ki
 from __future__ import annotations
 
 import asyncio
+import ssl
 from typing import Final, cast
 
 import httptools
@@ -184,11 +185,19 @@ class Connection(asyncio.Protocol):
                 self._wake()
 
     def eof_received(self) -> None:
-        # Over TLS this is the peer's close_notify; a connection that merely breaks off does not come through here, so
-        # a body that lasts until the close cannot be cut by a third party (RFC 9112 9.8).
-        if self._head_done and self._until_close:
+        if self._head_done and self._until_close and self._closed_properly():
             self._message_done = True
         self._lose()
+
+    def _closed_properly(self) -> bool:
+        """Over TLS, whether the peer said goodbye: anybody on the way can cut the TCP connection (RFC 9112 9.8)."""
+        secured = cast("asyncio.Transport", self._transport).get_extra_info("ssl_object")
+        if secured is None:
+            return True
+        try:
+            return not secured.read(1)  # empty after close_notify; without it OpenSSL still waits for more
+        except ssl.SSLError:
+            return False
 
     def connection_lost(self, _: Exception | None) -> None:
         self._lose()

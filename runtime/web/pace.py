@@ -9,7 +9,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 HOSTS_KEPT = 2_048
 
@@ -20,7 +20,6 @@ class _Host:
     spacing: float
     users: int = 0
     next_start: float = 0.0
-    asked: float = field(default=0.0)
 
 
 class Pace:
@@ -34,9 +33,17 @@ class Pace:
 
     def set_delay(self, host: str, delay_seconds: float) -> None:
         """Keep `delay_seconds` (0 to the maximum) between two starts of requests to `host`."""
-        entry = self._host(host)
-        entry.asked = min(max(delay_seconds, 0.0), self._max_delay)
-        entry.spacing = max(self._spacing, entry.asked)
+        self._host(host).spacing = max(self._spacing, min(delay_seconds, self._max_delay))
+
+    def delay(self, host: str) -> float:
+        """The seconds between two starts of requests to `host`, as things stand."""
+        entry = self._hosts.get(host)
+        return self._spacing if entry is None else entry.spacing
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts are remembered."""
+        return len(self._hosts)
 
     @asynccontextmanager
     async def turn(self, host: str) -> AsyncIterator[None]:
@@ -59,14 +66,16 @@ class Pace:
         entry = self._hosts.get(host)
         if entry is None:
             entry = self._hosts[host] = _Host(asyncio.Semaphore(self._connections), self._spacing)
-            self._prune()
+            self._forget()
+        else:
+            self._hosts.move_to_end(host)
         return entry
 
-    def _prune(self) -> None:
-        """Forget the oldest hosts that nobody uses, waits for or slowed down."""
-        if len(self._hosts) <= HOSTS_KEPT:
-            return
+    def _forget(self) -> None:
+        """Drop the hosts that were not asked for longest, down to the first that is still in use."""
         now = asyncio.get_running_loop().time()
-        for host, entry in list(self._hosts.items())[: HOSTS_KEPT // 2]:
-            if not entry.users and not entry.asked and entry.next_start <= now:
-                del self._hosts[host]
+        while len(self._hosts) > HOSTS_KEPT:
+            host, entry = next(iter(self._hosts.items()))
+            if entry.users or entry.next_start > now:
+                return
+            del self._hosts[host]

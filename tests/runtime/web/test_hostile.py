@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import zlib
 import socket
 import struct
+import zlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
