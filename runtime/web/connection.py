@@ -1,8 +1,4 @@
-"""One HTTP/1.1 connection: bytes in, answers out, nothing buffered beyond a few reads.
-
-llhttp (httptools) parses in its strict mode: bare CR, bad chunk sizes, two lengths or a length beside chunks end the
-connection (RFC 9112 6.3, 11.1). The caps of a head are ours: 100 headers, 64 KiB, 10 interim answers.
-"""
+"""One kept-alive connection: a request out, its answer in, nothing buffered beyond a few reads."""
 
 from __future__ import annotations
 
@@ -10,52 +6,33 @@ import asyncio
 import ssl
 from typing import Final, cast
 
-import httptools
-
+from runtime.web.incoming import Incoming, Malformed
 from runtime.web.wire import Deadlines, Headers, WireError
 
-HEADER_COUNT: Final = 100
-HEADER_BYTES: Final = 65_536
-INTERIM_ANSWERS: Final = 10
 HIGH_WATER: Final = 262_144
 
 
 class Connection(asyncio.Protocol):
     """Sends one request at a time and is the `Answer` to it.
 
-    Reading stops while more than `HIGH_WATER` bytes wait to be taken. `reusable` is true once an answer came whole and
-    the server keeps the connection open.
+    Reading stops while more than `HIGH_WATER` bytes wait to be taken. `started` is true once a byte of the answer came;
+    `reusable` once it came whole and the server keeps the connection open.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._parser = httptools.HttpResponseParser(self)
+        self._incoming = Incoming()
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._deadlines: Deadlines | None = None
         self._failure: WireError | None = None
         self._paused = False
+        self._flow_mark = 0
+        self._received = 0
+        self.started = False
         self.open = False
         self.idle_since = 0.0
-        self.bytes_received = 0
-        self._begin()
-
-    def _begin(self) -> None:
-        self.status = 0
-        self.headers: Headers = ()
-        self.started = False
-        self._fields: list[tuple[str, str]] = []
-        self._head_bytes = 0
-        self._head_received = 0
-        self._interim = 0
-        self._head_done = False
-        self._message_done = False
-        self._until_close = False
-        self._chunks: list[bytes] = []
-        self._buffered = 0
-        self._flow_mark = 0
-        self._keep_alive = False
 
     # -- the caller's side
 
@@ -64,41 +41,54 @@ class Connection(asyncio.Protocol):
 
         :raises WireError: timeout, protocol_error, or connection_lost with `started` false if not a byte came back.
         """
-        self._begin()
+        incoming = self._incoming
+        incoming.begin()
+        self.started = False
+        self._flow_mark = 0
         self._deadlines = deadlines
         self._timer = self._loop.call_at(min(deadlines.first_byte, deadlines.end), self._tick)
         if self._failure is None:
             cast("asyncio.Transport", self._transport).write(head)
-        while not self._head_done:
+        while not incoming.head_done:
             await self._wait()
 
     async def read(self) -> bytes:
-        while not self._chunks:
-            if self._message_done:
-                return b""
-            if self._failure is not None and self._failure.code == "connection_lost":
+        incoming = self._incoming
+        while not incoming.chunks:
+            if incoming.done or (self._failure is not None and self._failure.code == "connection_lost"):
                 return b""
             await self._wait()
-        data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
-        self._chunks.clear()
-        self._buffered = 0
+        data = incoming.take()
         self._resume()
         return data
 
     @property
+    def status(self) -> int:
+        return self._incoming.status
+
+    @property
+    def headers(self) -> Headers:
+        return self._incoming.headers
+
+    @property
     def whole(self) -> bool:
-        return self._message_done
+        return self._incoming.done
+
+    @property
+    def buffered(self) -> int:
+        """Bytes of the body that wait to be read."""
+        return self._incoming.buffered
 
     @property
     def reusable(self) -> bool:
-        return self.open and self._message_done and self._keep_alive and self._failure is None
+        return self.open and self._incoming.done and self._incoming.keep_alive and self._failure is None
 
     def rest(self) -> None:
         """The exchange is over: stop the clock, forget the body."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._chunks.clear()
+        self._incoming.drop()
         self._resume()
 
     def abort(self) -> None:
@@ -140,19 +130,20 @@ class Connection(asyncio.Protocol):
         now, due = self._loop.time(), cast("Deadlines", self._deadlines)
         if now >= due.end:
             self._fail("timeout", "the answer was not complete within the deadline of the request")
-        elif not self.started:
+            return
+        if not self.started:
             self._fail("timeout", "no answer came within the time for the first byte")
-        else:
-            if now >= due.rate_from + due.rate_window:
-                if self.bytes_received - self._flow_mark < due.rate_bytes and not self._paused:
-                    self._fail("timeout", "the answer flows too slowly")
-                    return
-                self._flow_mark, following = self.bytes_received, now + due.rate_window
-            elif now >= due.rate_from:
-                self._flow_mark, following = self.bytes_received, due.rate_from + due.rate_window
-            else:
-                following = due.rate_from
-            self._timer = self._loop.call_at(min(following, due.end), self._tick)
+            return
+        following = due.rate_from
+        if now >= due.rate_from + due.rate_window:
+            if self._received - self._flow_mark < due.rate_bytes and not self._paused:
+                self._fail("timeout", "the answer flows too slowly")
+                return
+            following = now + due.rate_window
+        elif now >= due.rate_from:
+            following = due.rate_from + due.rate_window
+        self._flow_mark = self._received
+        self._timer = self._loop.call_at(min(following, due.end), self._tick)
 
     # -- the loop's side
 
@@ -161,32 +152,26 @@ class Connection(asyncio.Protocol):
         self.open = True
 
     def data_received(self, data: bytes) -> None:
-        self.bytes_received += len(data)
-        if self._deadlines is None or self._message_done:
+        incoming = self._incoming
+        if self._deadlines is None or incoming.done:
             self._fail("protocol_error", "the server sent an answer that nobody asked for")
             return
         self.started = True
+        self._received += len(data)
         try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._fail("protocol_error", "the server switched to another protocol")
-        except httptools.HttpParserError as error:
-            own = error.__context__
-            self._fail("protocol_error", str(own) if isinstance(own, _Unfit) else "the answer is not valid HTTP/1.1")
-        else:
-            if not self._head_done:
-                self._head_received += len(data)
-                if self._head_received > HEADER_BYTES:
-                    self._fail("protocol_error", f"the headers are longer than {HEADER_BYTES} bytes")
-            if self._buffered > HIGH_WATER and not self._paused and self.open:
-                self._paused = True
-                cast("asyncio.Transport", self._transport).pause_reading()
-            if self._head_done:
-                self._wake()
+            incoming.feed(data)
+        except Malformed as error:
+            self._fail("protocol_error", str(error))
+            return
+        if incoming.buffered > HIGH_WATER and not self._paused and self.open:
+            self._paused = True
+            cast("asyncio.Transport", self._transport).pause_reading()
+        if incoming.head_done:
+            self._wake()
 
     def eof_received(self) -> None:
-        if self._head_done and self._until_close and self._closed_properly():
-            self._message_done = True
+        if self._incoming.head_done and self._incoming.until_close and self._closed_properly():
+            self._incoming.done = True
         self._lose()
 
     def _closed_properly(self) -> bool:
@@ -207,46 +192,3 @@ class Connection(asyncio.Protocol):
         if self._failure is None:
             self._failure = WireError("connection_lost", "the server closed the connection")
         self._wake()
-
-    # -- the parser's side
-
-    def on_message_begin(self) -> None:
-        if self._message_done:
-            raise _Unfit("the server sent an answer that nobody asked for")
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self._head_done:
-            return  # a trailer (RFC 9110 6.5): nothing we read may come from there
-        self._fields.append((name.decode("latin-1").lower(), value.decode("latin-1").strip(" \t")))
-        self._head_bytes += len(name) + len(value) + 4
-        if len(self._fields) > HEADER_COUNT or self._head_bytes > HEADER_BYTES:
-            raise _Unfit(f"the answer has more than {HEADER_COUNT} headers or {HEADER_BYTES} bytes of them")
-
-    def on_headers_complete(self) -> None:
-        status = self._parser.get_status_code()
-        if status < 200:
-            return
-        self.status, self.headers = status, tuple(self._fields)
-        self._head_done = True
-        codings = [value.lower() for name, value in self._fields if name == "transfer-encoding"]
-        if codings not in ([], ["chunked"]):
-            raise _Unfit("the answer has a transfer coding that was not asked for")
-        self._until_close = not codings and all(name != "content-length" for name, _ in self._fields)
-
-    def on_body(self, data: bytes) -> None:
-        self._chunks.append(data)
-        self._buffered += len(data)
-
-    def on_message_complete(self) -> None:
-        if self._head_done:
-            self._message_done = True
-            self._keep_alive = self._parser.should_keep_alive()
-            return
-        self._interim += 1
-        self._fields.clear()
-        if self._interim > INTERIM_ANSWERS:
-            raise _Unfit(f"the server sent more than {INTERIM_ANSWERS} interim answers")
-
-
-class _Unfit(Exception):
-    """The answer is HTTP, but not as we take it."""

@@ -456,7 +456,7 @@ def test_unread_data_is_bounded_by_the_high_water_mark() -> None:
                 check_url("http://example.com/", FetchPolicy()), ["93.184.216.34"], [], Deadlines(60, 5, 10, 10)
             )
             await asyncio.sleep(5)
-            assert answer._connection._buffered <= connection.HIGH_WATER + 2 * 262_144
+            assert answer._connection.buffered <= connection.HIGH_WATER + 2 * 262_144
             total = 0
             while data := await answer.read():
                 total += len(data)
