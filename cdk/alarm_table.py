@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import ceil
 
 from cdk import prices
-from cdk.alarm_spec import RUNS, SERVICE, WORKER, AlarmSpec, Severity, Signal, tick_period
+from cdk.alarm_spec import RUNS, SERVICE, WORKER, AlarmSpec, Severity, Signal
 from cdk.alarms_of_delivery import queue_alarms, schedule_alarms, worker_alarms
 from cdk.alarms_of_files import site_alarms, webhook_alarms
 from cdk.config import StageConfig
@@ -63,7 +63,7 @@ def _pages(config: StageConfig) -> list[AlarmSpec]:
             signals=RUNS,
             expression="IF(FILL(runs, 0) >= 10, 100 * FILL(failed, 0) / runs, 0)",
             threshold=80,
-            period=tick_period(config),
+            period=3_600,
         ),
     ]
 

@@ -20,8 +20,9 @@ def site_alarms(config: StageConfig) -> list[AlarmSpec]:
             expression="IF(FILL(runs, 0) >= 5, 100 * FILL(failed, 0) / runs, 0)",
             comparison=">",
             threshold=25,
-            period=tick,
-            periods=2,
+            # By the hour, over two ticks: the hours between them hold no runs and count as good.
+            period=3_600,
+            periods=max(2, 2 * tick // 3_600),
             datapoints=2,
         ),
         AlarmSpec(

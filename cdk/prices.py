@@ -15,7 +15,6 @@ S3_GET: Final = 0.0004 / 1_000
 S3_GB_MONTH: Final = 0.023
 LOGS_GB: Final = 0.50
 SECRET_MONTH: Final = 0.40
-SECRET_CALL: Final = 0.05 / 10_000
 KEY_MONTH: Final = 1.00
 ALARM_METRIC: Final = 0.10
 COMPOSITE_ALARM: Final = 0.50

@@ -36,7 +36,8 @@ class Fleet:
     calls: Callable[[int], tuple[int, int, int]] = lambda _now: (0, 0, 0)
     maintenance: Callable[[int], bool] = lambda _now: False
     run_seconds: float = 40.0
-    batch_ms: float = 90_000.0
+    batch_ms: Callable[[int], float] = lambda _now: 90_000.0
+    stale: Callable[[int], int] = lambda _now: 0
     series: Series = field(default_factory=Series)
 
     def run(self) -> Series:
@@ -74,7 +75,7 @@ class Fleet:
         if self.unpublished(now):
             self._own(m.PUBLISH_FAILURES, now + 150, self.unpublished(now))
         for _batch in range(-(-due // 10)):
-            self.series.add(WORKER, "Duration", now + 180, self.batch_ms)
+            self.series.add(WORKER, "Duration", now + 180, self.batch_ms(now))
             self.series.add(WORKER, "Errors", now + 180, float(self.worker_crashes(now)))
 
     def _tick_without_workers(self, now: int, *, late: int) -> None:
@@ -85,7 +86,7 @@ class Fleet:
         self._own(m.QUEUE_FAILURES, now, 0)
         self._own(m.OVERDUE_SITES, now, overdue)
         self._own(m.OLDEST_DUE_SECONDS, now, oldest)
-        self._own(m.STALE_SITES, now, 0)
+        self._own(m.STALE_SITES, now, self.stale(now))
         self._own(m.WORK_COMPLETED, now, float(due == 0))
         self.series.add(DISPATCHER, "Errors", now, 0)
         self.series.add(DISPATCHER, "Duration", now, 3_000)

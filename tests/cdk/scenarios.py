@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from cdk.alarm_spec import SERVICE, Severity, Signal
 from cdk.alarm_table import alarm_table
 from cdk.config import STAGES, StageConfig
+from cdk.documents import ROOT, with_block
 from runtime import metrics as m
 from tests.cdk.cloudwatch import Series, firing_times
 from tests.cdk.fleet import DAY, HOUR, Fleet
@@ -34,7 +36,8 @@ class Outcome:
     paged_after: int | None
 
 
-def after(second: int = FAULT, until: int = 10**9):  # type: ignore[no-untyped-def]  # a predicate of the clock
+def after(second: int = FAULT, until: int = 10**9) -> Callable[[int], bool]:
+    """A predicate of the clock: from `second` to `until`."""
     return lambda now: second <= now < until
 
 
@@ -92,9 +95,14 @@ def scenarios() -> list[Scenario]:
         ),
         Scenario(
             "fleet of one, failing",
-            "the only site is due at every tick and fails at every tick",
-            Fleet(due=lambda _now: 1, failing=lambda now, _due: int(now >= FAULT)),
-            frozenset(),
+            "the only site, checked weekly, fails at every tick",
+            Fleet(
+                days=18,
+                due=lambda _now: 1,
+                failing=lambda now, _due: int(now >= FAULT),
+                stale=lambda now: int(now >= FAULT + 15 * DAY),
+            ),
+            frozenset({"stale-files"}),
             page=False,
         ),
         Scenario(
@@ -149,7 +157,10 @@ def scenarios() -> list[Scenario]:
         Scenario(
             "expensive days",
             "every batch runs for 14 minutes and there are fifty times as many sites",
-            Fleet(due=lambda now: 700 if now >= FAULT else 14, batch_ms=840_000.0),
+            Fleet(
+                due=lambda now: 700 if now >= FAULT else 14,
+                batch_ms=lambda now: 840_000.0 if now >= FAULT else 90_000.0,
+            ),
             frozenset({"cost-guard", "worker-near-timeout"}),
             page=False,
         ),
@@ -187,3 +198,13 @@ def table(rows: list[tuple[Scenario, Outcome]]) -> str:
 
 def _hours(seconds: int) -> str:
     return f"{seconds // HOUR} h {seconds % HOUR // 60:02d}"
+
+
+def played() -> str:
+    """The table of all scenarios."""
+    return table([(scenario, observe(scenario, fill_empty=True)) for scenario in scenarios()])
+
+
+if __name__ == "__main__":
+    page = ROOT / "docs/operations.md"
+    page.write_text(with_block(page.read_text(), "scenarios", played()))
