@@ -14,6 +14,7 @@ from runtime.urls import normalize, resolve
 
 _INVISIBLE: Final = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 
+_QUOTES: Final = frozenset({'""', "''", "<>"})
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/")
 
 MAX_PLAIN: Final = 250
@@ -37,7 +38,7 @@ def read_location(text: str, base: str) -> str | None:
     text = trim(text)
     if len(text) <= MAX_PLAIN and _NORMAL.fullmatch(text) and "xn--" not in text:
         return text
-    if not text:
+    if not text or "\ufffd" in text:  # nothing, or bytes that were no text
         return None
     host = _HOST.match(text)
     if host and (not _SUFFIXES.fullmatch(host[1]) or text.lower().startswith("www.")):
@@ -52,7 +53,8 @@ def read_location(text: str, base: str) -> str | None:
 
 
 def trim(text: str) -> str:
-    """Without outer white space of any script and characters that show nothing."""
+    """Without outer white space of any script, characters that show nothing, and quotes around the whole."""
     if text[:1] in _PLAIN and text[-1:] in _PLAIN:
         return text
-    return text.strip().strip(_INVISIBLE).strip()
+    text = text.strip().strip(_INVISIBLE).strip()
+    return text[1:-1].strip() if text[:1] + text[-1:] in _QUOTES else text

@@ -14,6 +14,7 @@ from typing import Final, Literal
 from runtime.settings import CrawlLimits
 from runtime.sitemap.location import read_location, trim
 from runtime.sitemap.repair import repair
+from runtime.sitemap.scan import scan
 from runtime.sitemap.source import Source
 from runtime.sitemap.xml import XmlReading, read_xml
 
@@ -27,7 +28,7 @@ MAX_REPAIR: Final = 10_000_000
 """Characters; a larger document that is not well-formed is kept up to the damage."""
 
 _LINE: Final = re.compile(r"\r\n|\r|\n")
-_ADDRESS: Final = re.compile(r"https?://\S+", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _SLACK: Final = 20
 
 
@@ -59,6 +60,10 @@ def parse_sitemap(
     source = Source(body, content_type, limits.sitemap_bytes)
     if not source.is_markup:
         return _text_document(source, url, limits, complete)
+    if complete and source.encoding == "utf-8":
+        plain = scan(source.pieces(), url, limits.sitemap_urls)
+        if plain is not None and source.complete:
+            return SitemapDocument("urlset", tuple(plain), problems=tuple(source.remarks))
     reading = _read_markup(source, url, limits)
     problems = (*([reading.problem] if reading.problem else ()), *source.remarks)
     found = reading.collected
