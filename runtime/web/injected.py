@@ -8,6 +8,7 @@ from typing import cast
 
 import httpx
 
+from runtime.errors import Misconfigured
 from runtime.web.gate import Target
 from runtime.web.wire import Deadlines, Headers, WireError
 
@@ -23,6 +24,12 @@ class HttpxWire:
     """A `Wire` over an `httpx.AsyncBaseTransport`. The pinned addresses travel in the request's extensions."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+        """:raises Misconfigured: httpx's own transport, which looks names up once more and follows no pin."""
+        if isinstance(transport, httpx.AsyncHTTPTransport):
+            raise Misconfigured(
+                "httpx.AsyncHTTPTransport resolves names itself; leave `transport` out to use the pinned wire",
+                code="unpinned_transport",
+            )
         self._transport = transport
 
     async def send(

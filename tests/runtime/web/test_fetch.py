@@ -13,8 +13,11 @@ from runtime.errors import FetchFailed, HopRefused, Misconfigured, Refused
 from runtime.reading import Response, Validators
 from runtime.settings import CrawlLimits, FetchPolicy
 from runtime.web.fetch import FetchClient
+from runtime.web.gate import check_url
+from runtime.web.names import Names as Pins
 from runtime.web.pace import Pace
 from tests.safety.internet import Names
+from tests.safety.virtual import run
 
 Handler = Callable[[httpx.Request], httpx.Response]
 UNPACED = CrawlLimits(requests_per_second=0)
@@ -235,6 +238,41 @@ async def test_may_visit_may_fetch_with_the_same_client() -> None:
         answer = await fetch.get("https://a.com/", max_bytes=10, may_visit=may_visit)
     assert answer.status == 200
     assert fetch.requests == 4
+
+
+async def test_an_answer_of_the_resolver_is_kept_for_a_while_only() -> None:
+    """After half a minute the next page asks again, and is judged by the new answer."""
+    names = Names({"a.com": [["93.184.216.34"], ["10.0.0.1"]]})
+    pins = Pins(names, 5)
+    target = check_url("https://a.com/", FetchPolicy())
+    assert await pins.resolve(target, 1e9) == ("93.184.216.34",)
+    assert await pins.resolve(target, 1e9) == ("93.184.216.34",)
+    pins = Pins(names, 5, pin_seconds=0)
+    assert await pins.resolve(target, 1e9) == ("10.0.0.1",)
+
+
+def test_a_slow_resolver_is_given_up() -> None:
+    """A name that is not answered within 5 s is a failed look-up, not a hanging site."""
+
+    class Slow:
+        async def resolve(self, host: str, port: int) -> list[str]:
+            await asyncio.sleep(3600)
+            return ["93.184.216.34"]
+
+    async def main() -> float:
+        fetch = FetchClient(FetchPolicy(), UNPACED, resolver=Slow(), transport=Wire(lambda _: httpx.Response(200)))
+        with pytest.raises(FetchFailed) as caught:
+            await fetch.get("https://a.com/", max_bytes=10)
+        assert caught.value.code == "dns_failure"
+        return asyncio.get_running_loop().time()
+
+    assert run(main()) == 5
+
+
+async def test_a_transport_that_resolves_names_itself_is_refused() -> None:
+    """httpx's own transport would be a second look-up behind the gate's back."""
+    with pytest.raises(Misconfigured):
+        FetchClient(FetchPolicy(), UNPACED, transport=httpx.AsyncHTTPTransport())
 
 
 # -- failures
