@@ -15,7 +15,9 @@ from runtime.sites import rows, transitions
 from runtime.sites.rows import Row, stamp
 from runtime.sites.transitions import Changes
 
-DUE = "status = 'active' AND next_crawl_at <= :due AND (lease_until IS NULL OR lease_until <= :now)"
+# A tick may take a planned time a little early, but not the slot of a request, which keeps crawls apart.
+DUE = """status = 'active' AND next_crawl_at <= :due AND (lease_until IS NULL OR lease_until <= :now)
+    AND (next_crawl_at <= :now OR next_crawl_at IS NOT request_due_at)"""
 EXHAUSTED = f"SELECT * FROM crawl_sites WHERE {DUE} AND attempts >= {rows.MAX_ATTEMPTS}"  # noqa: S608 - constants
 CLAIMABLE = f"""
     SELECT * FROM (

@@ -66,6 +66,8 @@ begin
             select id, host, attempts, next_crawl_at from public.crawl_sites
             where next_crawl_at <= v_due and status = 'active' and (lease_until is null or lease_until <= v_now)
               and host <> all (v_full)
+              -- the slack is for planned times, not for the slot of a request, which keeps crawls apart
+              and (next_crawl_at <= v_now or next_crawl_at is distinct from request_due_at)
             order by next_crawl_at limit v_window
             for update skip locked
         ), exhausted as (

@@ -131,6 +131,19 @@ async def test_a_call_while_the_first_still_waits_joins_it(store: Store) -> None
     assert (None, store.now + WEEK) == (row.requested_at, row.next_crawl_at)
 
 
+async def test_a_tick_does_not_take_a_slot_early(store: Store) -> None:
+    """The slack of a tick is for planned times: the slot of a request keeps two crawls 300 s apart."""
+    site = await crawled(store)
+    await store.sites.request_recrawl(site.id)
+    await store.run(site, next_crawl_at=START + WEEK)
+    store.advance(seconds=10)
+    await store.sites.request_recrawl(site.id)
+
+    assert await store.claim_due(slack_seconds=300) == []
+    store.advance(seconds=290)
+    assert len(await store.claim_due(slack_seconds=300)) == 1
+
+
 async def test_after_the_debounce_a_request_is_accepted_again(store: Store) -> None:
     """Exactly at its end; and a debounce of zero accepts every call."""
     site = await crawled(store)
