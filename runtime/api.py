@@ -1,34 +1,34 @@
 """The HTTP contract: pure request to response, carried by the Lambda function URL and by `python -m runtime serve`.
 
-Paths match exactly. No answer holds a secret (but the webhook secret of a new site, once), a stack trace or somebody
-else's error text; every error is `{"detail": …, "code": …, "request_id": …}`.
+Paths match exactly. No answer holds a secret (but the webhook secret of a new site, or a new one, once), a stack trace
+or somebody else's error text; every error is `{"detail": …, "code": …, "request_id": …}`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from runtime import management, metrics, urls, webhook
+from runtime import management, metrics, urls, views, webhook
 from runtime.errors import InputError, NotFound, Refused, ServiceError, StaleClaim, Transient
 from runtime.http import Answer, HttpError, Request, parse_object
-from runtime.models import Site
-from runtime.ports import Message, World
+from runtime.models import Site, SiteStatus
+from runtime.ports import Message, Requested, World
 
 CRON_PATH = "/internal/cron/recrawl"
 HOOK_PATH = "/internal/hooks/site-changed"
-ANSWER_SECONDS = 1.8
-"""The webhook answers within two seconds, database slow or down included."""
+STORE_SECONDS = 1.2
+"""What the database has to answer a webhook; with `management.QUEUE_SECONDS` and the way here it makes two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
     """What callers are checked against. Several values are valid at once while one is being rotated."""
 
-    cron: tuple[str, ...] = ()
-    api_keys: tuple[str, ...] = ()
+    cron: tuple[str, ...] = field(default=(), repr=False)
+    api_keys: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Api:
     world: World
     secrets: Callable[[], Awaitable[Secrets]]
     tick: Callable[[], Awaitable[int]]
+    store_seconds: float = STORE_SECONDS
 
     async def handle(self, request: Request) -> Answer:
         """Answer any request; never raises."""
@@ -60,6 +61,7 @@ class Api:
         except StaleClaim:
             return self._refuse(request, 409, "busy", "the site is being crawled; try again later")
         except ServiceError as error:
+            self.world.events.event("request_failed", request_id=request.id, error=error.code)
             return self._refuse(request, 500, error.code, "the service is not set up correctly")
         except Exception as error:  # noqa: BLE001 - the outermost wall: its text may hold anything, so only its type is logged
             self.world.events.event("request_failed", request_id=request.id, error=type(error).__name__)
@@ -86,6 +88,7 @@ class Api:
         return Answer(200, {"status": "ok"})
 
     async def _cron(self, request: Request) -> Answer:
+        """Start a tick. Beside one that is running it finds nothing to claim, and does no harm."""
         secrets = await self.secrets()
         if not webhook.equal_any(request.headers.get("x-cron-secret", ""), secrets.cron):
             raise HttpError(401, "unauthorized", "Unauthorized")
@@ -94,42 +97,30 @@ class Api:
         return Answer(200, {"status": "triggered", "message": message, "total": total})
 
     async def _hook(self, request: Request) -> Answer:
-        given = parse_object(request)
-        base_url, secret = _hook_fields(given)
-        async with asyncio.timeout(ANSWER_SECONDS):
+        base_url, secret = _hook_fields(parse_object(request))
+        async with asyncio.timeout(self.store_seconds):
             site = await self._find(base_url)
-            now = self.world.clock()
             if site is None:
-                webhook.verify(None, headers=request.headers, body=request.body, body_secret=secret, now=now)
                 raise HttpError(404, "not_enrolled", "Site not enrolled")
+            now = self.world.clock()
             if not webhook.verify(site, headers=request.headers, body=request.body, body_secret=secret, now=now):
                 self.world.events.event(metrics.WEBHOOK_UNAUTHORIZED, request_id=request.id, site_id=site.id)
                 raise HttpError(401, "unauthorized", "Invalid webhook secret")
-            if webhook.is_signed(request.headers):
-                message_id = request.headers["webhook-id"]
-                fresh = await self.world.sites.remember_webhook(site.id, message_id, ttl_seconds=webhook.REPLAY_SECONDS)
-                if not fresh:
-                    raise HttpError(409, "replayed", "this webhook-id was used before")
-            return await self._schedule(request, site)
-
-    async def _schedule(self, request: Request, site: Site) -> Answer:
-        requested = await self.world.sites.request_recrawl(
-            site.id, debounce_seconds=self.world.settings.debounce_seconds
-        )
-        if requested.accepted:
-            # A message that cannot be queued is no loss: the row is due, and the next tick takes it.
-            await self.world.queue.send([Message(site_id=site.id, force=True)])
-        self.world.events.event(
-            metrics.WEBHOOK_ACCEPTED, request_id=request.id, site_id=site.id, accepted=requested.accepted
-        )
-        return Answer(
-            200,
-            {
-                "status": "scheduled" if requested.accepted else "already_scheduled",
-                "base_url": site.base_url,
-                "next_crawl_at": requested.next_crawl_at.isoformat(),
-            },
-        )
+            requested = await self.world.sites.request_recrawl(
+                site.id,
+                debounce_seconds=self.world.settings.debounce_seconds,
+                message_id=request.headers[webhook.ID] if webhook.is_signed(request.headers) else None,
+                replay_seconds=webhook.REPLAY_SECONDS,
+            )
+        if requested.replayed:
+            raise HttpError(409, "replayed", "this webhook-id was used before; nothing was done")
+        if requested.run_at is not None:
+            wait = management.delay(requested.run_at, now)
+            await management.start_run(self.world, Message(site_id=site.id, delay_seconds=wait))
+        status = _status(site, requested)
+        self.world.events.event(metrics.WEBHOOK_ACCEPTED, request_id=request.id, site_id=site.id, status=status)
+        when = None if status == SiteStatus.PAUSED else views.moment(requested.next_crawl_at)
+        return Answer(200, {"status": status, "base_url": site.base_url, "next_crawl_at": when})
 
     async def _find(self, base_url: str) -> Site | None:
         try:
@@ -167,3 +158,15 @@ def _hook_fields(given: Mapping[str, Any]) -> tuple[str, str | None]:
     if not isinstance(base_url, str) or not (secret is None or isinstance(secret, str)):
         raise HttpError(400, "bad_request", "send base_url and webhook_secret as text")
     return base_url, secret
+
+
+def _status(before: Site, requested: Requested) -> str:
+    """What the call came to: a run of its own (`scheduled`), one that was planned already, or a site that is paused.
+
+    A run of its own moves the crawl time, or follows the run that holds the lease.
+    """
+    if before.status is SiteStatus.PAUSED:
+        return SiteStatus.PAUSED
+    moved = requested.next_crawl_at != before.next_crawl_at
+    follows = requested.accepted and before.lease_owner is not None
+    return "scheduled" if moved or follows else "already_scheduled"

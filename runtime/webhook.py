@@ -20,7 +20,12 @@ from runtime.models import Site
 
 TOLERANCE_SECONDS = 300
 REPLAY_SECONDS = 900
-SIGNATURE_HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
+"""How long a message id is remembered: longer than a captured signature stays good."""
+
+MAX_SIGNATURES = 8_192
+"""Characters of the signature header that are read, over a hundred signatures; a longer one is not valid."""
+
+ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
 
 _TIMESTAMP = re.compile(r"[0-9]{10}", re.ASCII)
 _MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
@@ -44,52 +49,49 @@ def equal_any(given: str, expected: Iterable[str]) -> bool:
 
 def is_signed(headers: Mapping[str, str]) -> bool:
     """Whether the caller chose the signed mode; it then has to hold, there is no falling back to the body secret."""
-    return "webhook-signature" in headers
+    return SIGNATURE in headers
 
 
-def verify(
-    site: Site | None, *, headers: Mapping[str, str], body: bytes, body_secret: str | None, now: datetime
-) -> bool:
-    """Whether the caller knows a secret of the site that is valid now.
-
-    An unknown site costs the same work as a known one.
-    """
-    valid = _valid_secrets(site, now)
+def verify(site: Site, *, headers: Mapping[str, str], body: bytes, body_secret: str | None, now: datetime) -> bool:
+    """Whether the caller knows a secret of the site that is valid now. A site without a secret is closed to all."""
+    valid = valid_secrets(site, now)
     if is_signed(headers):
-        return _signature_holds(valid, headers, body, now) and site is not None
-    if site is not None and site.options.require_signature:
+        return _signature_holds(valid, headers, body, now)
+    if site.options.require_signature:
         return False
-    return equal_any(body_secret or "", valid) and site is not None
+    return equal_any(body_secret or "", valid)
+
+
+def valid_secrets(site: Site, now: datetime) -> list[str]:
+    """The site's secret and, for as long as a rotation overlaps, the one before; empty texts where there is none."""
+    overlaps = site.previous_secret_until is not None and now <= site.previous_secret_until
+    return [site.webhook_secret, site.previous_webhook_secret if overlaps else ""]
 
 
 def sign(secret: str, *, message_id: str, timestamp: int, body: bytes) -> str:
-    """The `webhook-signature` header of an outbound notification."""
-    mac = hmac.new(_key(secret), f"{message_id}.{timestamp}.".encode() + body, hashlib.sha256)
+    """One signature of a message, `v1,…`; empty for a secret that holds no key, with which anybody could sign."""
+    key = _key(secret)
+    if not key:
+        return ""
+    mac = hmac.new(key, f"{message_id}.{timestamp}.".encode() + body, hashlib.sha256)
     return "v1," + base64.b64encode(mac.digest()).decode()
 
 
-def _valid_secrets(site: Site | None, now: datetime) -> list[str]:
-    if site is None:
-        return ["whsec_" + "A" * 43 + "="]
-    previous = site.previous_webhook_secret if _in_overlap(site, now) else ""
-    return [site.webhook_secret, previous]
-
-
-def _in_overlap(site: Site, now: datetime) -> bool:
-    return site.previous_secret_until is not None and now <= site.previous_secret_until
+def signed_headers(valid: Iterable[str], *, message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """The three headers of an outbound message, signed with every valid secret; none when no secret holds a key."""
+    signatures = [sign(secret, message_id=message_id, timestamp=timestamp, body=body) for secret in valid]
+    given = " ".join(filter(None, signatures))
+    return {ID: message_id, TIMESTAMP: str(timestamp), SIGNATURE: given} if given else {}
 
 
 def _signature_holds(valid: Iterable[str], headers: Mapping[str, str], body: bytes, now: datetime) -> bool:
-    message_id, timestamp, given = (headers.get(name, "") for name in SIGNATURE_HEADERS)
-    well_formed = bool(_MESSAGE_ID.fullmatch(message_id)) and bool(_TIMESTAMP.fullmatch(timestamp))
-    at = int(timestamp) if well_formed else 0
-    expected = (
-        [sign(secret, message_id=message_id, timestamp=at, body=body) if secret else "" for secret in valid]
-        if well_formed
-        else [""]
-    )
-    holds = any([equal_any(candidate, expected) for candidate in given.split(" ")[:16]])  # noqa: C419 - constant work
-    return holds and well_formed and abs(now.timestamp() - at) <= TOLERANCE_SECONDS
+    message_id, timestamp, given = (headers.get(name, "") for name in (ID, TIMESTAMP, SIGNATURE))
+    if not (_MESSAGE_ID.fullmatch(message_id) and _TIMESTAMP.fullmatch(timestamp) and len(given) <= MAX_SIGNATURES):
+        return False
+    at = int(timestamp)
+    expected = [sign(secret, message_id=message_id, timestamp=at, body=body) for secret in valid]
+    holds = any([equal_any(candidate, expected) for candidate in given.split(" ")])  # noqa: C419 - constant work
+    return holds and abs(now.timestamp() - at) <= TOLERANCE_SECONDS
 
 
 def _key(secret: str) -> bytes:
