@@ -52,6 +52,11 @@ class Survey:
         return self.crawl is not None and self.crawl.downloaded > 0
 
     @property
+    def gone(self) -> bool:
+        """Whether the entry page itself answered 410."""
+        return self.crawl is not None and not self.crawl.pages and bool(self.crawl.left({Left.GONE}))
+
+    @property
     def counts(self) -> dict[str, int]:
         """The numbers that the run's row keeps."""
         if self.crawl is None:

@@ -141,7 +141,12 @@ def _commit(
     failures = site.failure_count + 1 if result.counts_as_failure else 0
     decision = decide(
         History.of(
-            site, result.outcome, failures=failures, memory=result.state.schedule, retry_after=result.retry_after
+            site,
+            result.outcome,
+            failures=failures,
+            memory=result.state.schedule,
+            retry_after=result.retry_after,
+            gone=result.gone,
         ),
         ScheduleSettings(),
         now,

@@ -27,7 +27,7 @@ ADAPTERS = {"web", "sites", "publish", "queues", "enhance"}
 USE_CASES = {
     "judgement",
     "api", "management", "enroll", "published", "dispatch", "work", "recrawl", "survey", "publishing", "versions", "notify",
-    "crawl.crawler", "crawl.rules", "crawl.access", "crawl.twins", "sitemap.tree", "sitemap.conditional_read",
+    "crawl.crawler", "crawl.visit", "crawl.rules", "crawl.access", "crawl.twins", "sitemap.tree", "sitemap.conditional_read",
 }  # fmt: skip
 PURE_ADAPTER_ROOMS = {"web.gate", "web.addresses", "web.host"}
 """Pure parts of adapters that use cases may call directly: enrolment judges a URL by the gate's own rules."""
