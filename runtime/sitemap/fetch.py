@@ -41,6 +41,16 @@ class Outcome:
     requests: int = 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """A document that came, is not the stored one, and waits to be parsed: a body takes less room than its entries."""
+
+    url: str
+    response: Response
+    sha256: str
+    requests: int
+
+
 async def read_document(
     web: Web,
     url: str,
@@ -50,10 +60,24 @@ async def read_document(
     now: datetime,
     may_visit: MayVisit | None = None,
 ) -> Outcome:
-    """Ask for a document.
+    """Ask for a document and read it.
 
     :param previous: what the last reading stored of it.
     """
+    came = await ask(web, url, previous, limits=limits, now=now, may_visit=may_visit)
+    return await parse(came, limits, now) if isinstance(came, Unread) else came
+
+
+async def ask(
+    web: Web,
+    url: str,
+    previous: DocumentState | None,
+    *,
+    limits: CrawlLimits,
+    now: datetime,
+    may_visit: MayVisit | None = None,
+) -> Outcome | Unread:
+    """Ask for a document; one that has to be parsed is given as it came."""
     asked = None
     if previous is not None and previous.complete:
         asked = conditional.sendable(previous.validators, now, previous.fetched)
@@ -71,49 +95,44 @@ async def read_document(
     except (FetchFailed, HopRefused, Refused) as error:
         transient = isinstance(error, FetchFailed)
         return Outcome(url=url, problem=f"{url}: {error}", transient=transient, requests=requests + 1)
-    outcome = await _judge(url, response, previous, asked, limits, now)
-    return replace(outcome, requests=requests)
-
-
-async def _judge(
-    url: str,
-    response: Response,
-    previous: DocumentState | None,
-    asked: Validators | None,
-    limits: CrawlLimits,
-    now: datetime,
-) -> Outcome:
     status = response.status
     if status == 304 and asked is not None and previous is not None:
         kept = replace(previous, url=url, validators=conditional.after_304(previous.validators, response))
-        return Outcome(url=url, state=_seen(kept, now))
+        return Outcome(url=url, state=_seen(kept, now), requests=requests)
     if not 200 <= status < 300:
         return Outcome(
             url=url,
             problem=f"{url}: answers {status}",
             transient=status in (304, 408, 425, 429) or status >= 500,
             not_before=conditional.retry_after(response, now),
+            requests=requests,
         )
     digest = hashlib.sha256(response.body).hexdigest()
-    validators = conditional.storable(response, now)
     if previous is not None and response.complete and previous.complete and _same(previous, response, digest):
-        return Outcome(url=url, state=_fetched(_seen(replace(previous, url=url, validators=validators), now), now))
+        kept = replace(previous, url=url, validators=conditional.storable(response, now))
+        return Outcome(url=url, state=_fetched(_seen(kept, now), now), requests=requests)
+    return Unread(url=url, response=response, sha256=digest, requests=requests)
+
+
+async def parse(came: Unread, limits: CrawlLimits, now: datetime) -> Outcome:
+    """Read a document that came."""
+    url, response = came.url, came.response
     document = await _parse(response, limits)
     if document.kind == "invalid":
         reason = document.problems[0] if document.problems else "cannot be read"
-        return Outcome(url=url, problem=f"{url}: not a sitemap ({reason})")
+        return Outcome(url=url, problem=f"{url}: not a sitemap ({reason})", requests=came.requests)
     state = DocumentState(
         url=url,
         final_url=response.url,
-        validators=validators if document.complete else Validators(),
-        sha256=digest,
+        validators=conditional.storable(response, now) if document.complete else Validators(),
+        sha256=came.sha256,
         kind=document.kind,
         complete=document.complete,
         checked_at=stamp(now),
         fetched_at=stamp(now),
         children=document.children,
     )
-    return Outcome(url=url, state=state, document=document)
+    return Outcome(url=url, state=state, document=document, requests=came.requests)
 
 
 def _same(previous: DocumentState, response: Response, digest: str) -> bool:
@@ -133,9 +152,8 @@ def _fetched(state: DocumentState, now: datetime) -> DocumentState:
 async def _parse(response: Response, limits: CrawlLimits) -> SitemapDocument:
     content_type = response.header("content-type") or ""
 
-    def parse() -> SitemapDocument:
+    def run() -> SitemapDocument:
         return parse_sitemap(response.body, response.url, content_type, limits=limits, complete=response.complete)
 
-    if len(response.body) > LARGE or response.body.startswith(MAGIC):
-        return await asyncio.to_thread(parse)
-    return parse()
+    large = len(response.body) > LARGE or response.body.startswith(MAGIC)
+    return await asyncio.to_thread(run) if large else run()

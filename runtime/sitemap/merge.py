@@ -97,7 +97,7 @@ class Merger:
 
     def _is_own(self, url: str) -> bool:
         """Foreign pages are out of scope, so their dates must not decide whether this site changed."""
-        origin = "/".join(url.split("/", 3)[:3])
+        origin = url[: url.index("/", 8)]
         own = self._hosts.get(origin)
         if own is None:
             own = self._hosts[origin] = urls.same_site(self.base_url, origin)

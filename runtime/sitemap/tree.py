@@ -7,6 +7,7 @@ documents, depth, children, hosts; nothing is asked for twice.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,17 +17,10 @@ from runtime import urls
 from runtime.ports import MayVisit, Web
 from runtime.reading import DocumentState, Inventory
 from runtime.settings import CrawlLimits
-from runtime.sitemap.fetch import Outcome, read_document
+from runtime.sitemap.fetch import Outcome, Unread, ask, parse, read_document
 from runtime.sitemap.merge import Merger
+from runtime.sitemap.places import places
 
-USUAL: Final = (
-    "/sitemap.xml",
-    "/sitemap_index.xml",
-    "/sitemap-index.xml",
-    "/wp-sitemap.xml",
-    "/sitemap.txt",
-    "/sitemap.xml.gz",
-)
 CONCURRENT: Final = 4
 FORGET: Final = timedelta(days=60)
 """A document that did not come in full for so long is no longer carried along when it fails."""
@@ -70,7 +64,7 @@ async def read_inventory(
     sentinel = None
     if robots_sitemaps:
         sentinel = await tree.walk(robots_sitemaps)
-    for url in _places(base_url, sentinel_url) if sentinel is None else ():
+    for url in places(base_url, sentinel_url) if sentinel is None else ():
         if tree.not_before is not None:
             break
         sentinel = await tree.walk((url,), guess=True)
@@ -89,24 +83,13 @@ async def discover_sentinel(
     may_visit: MayVisit | None = None,
 ) -> str | None:
     """The final URL of the first sitemap that a site really has, or None. Content decides, never a status."""
-    for url in dict.fromkeys((*robots_sitemaps, *_places(base_url, None))):
+    for url in dict.fromkeys((*robots_sitemaps, *places(base_url, None))):
         outcome = await read_document(web, url, None, limits=limits, now=now, may_visit=may_visit)
         if outcome.state is not None:
             return outcome.state.final_url
         if outcome.not_before is not None:
             return None
     return None
-
-
-def _places(base_url: str, sentinel_url: str | None) -> list[str]:
-    """Where to look: the sitemap that worked last time, then the usual names below the base path and the origin."""
-    origin = urls.origin(base_url)
-    segments = urls.path_segments(base_url)
-    if segments and "." in segments[-1]:  # a page stands for its directory
-        segments = segments[:-1]
-    base = "/".join((origin, *segments))
-    usual = [f"{top}{name}" for name in USUAL for top in dict.fromkeys((base, origin))]
-    return list(dict.fromkeys(filter(None, (sentinel_url, *usual))))
 
 
 class _Tree:
@@ -197,22 +180,24 @@ class _Tree:
                 self._carry(url)
         for start in range(0, min(len(level), allowed), CONCURRENT):
             batch = level[start : min(start + CONCURRENT, allowed)]
-            for outcome in await asyncio.gather(*map(self._ask, batch)):
-                yield outcome
+            came = deque(await asyncio.gather(*map(self._ask, batch)))
+            while came:  # one document at a time is held parsed, and none longer than it is needed
+                one = came.popleft()
+                yield await parse(one, self._limits, self._now) if isinstance(one, Unread) else one
 
-    async def _ask(self, url: str) -> Outcome:
+    async def _ask(self, url: str) -> Outcome | Unread:
         if self.not_before is not None:
             return Outcome(
                 url=url, problem=f"{url}: not asked for, the server wants a pause", transient=True, requests=0
             )
         self._documents += 1
-        outcome = await read_document(
+        came = await ask(
             self._web, url, self._before.get(url), limits=self._limits, now=self._now, may_visit=self._may_visit
         )
-        self._requests += outcome.requests
-        if outcome.not_before is not None:
-            self.not_before = max(filter(None, (self.not_before, outcome.not_before)))
-        return outcome
+        self._requests += came.requests
+        if isinstance(came, Outcome) and came.not_before is not None:
+            self.not_before = max(filter(None, (self.not_before, came.not_before)))
+        return came
 
     def _children(self, state: DocumentState) -> list[str]:
         """The child sitemaps that may be asked for: on the site, or on the host that serves their index."""

@@ -12,7 +12,8 @@ from runtime.reading import Inventory
 from runtime.settings import CrawlLimits
 from runtime.sitemap.compare import compare
 from runtime.sitemap.lastmod import LastmodTrust
-from runtime.sitemap.tree import USUAL, discover_sentinel
+from runtime.sitemap.places import USUAL
+from runtime.sitemap.tree import discover_sentinel
 from runtime.state import SiteState, decode, encode
 from runtime.verdicts import Changed, Unchanged, Unknown, Verdict
 from tests.runtime.sitemap.site import LIMITS, NOW, SITE, Answer, Site, index, paths, urlset
