@@ -69,12 +69,29 @@ class Authority:
             .not_valid_before(_FROM)
             .not_valid_after(_UNTIL)
             .add_extension(x509.BasicConstraints(ca=name is None, path_length=None), critical=True)
+            .add_extension(
+                _usage(signs=name is None), critical=True
+            )  # Python 3.13 verifies strictly (RFC 5280 4.2.1.3)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )
         if name is not None:
             builder = builder.add_extension(x509.SubjectAlternativeName([_alternative(name)]), critical=False)
         return builder.sign(self._key, hashes.SHA256())
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        encipher_only=False,
+        decipher_only=False,
+    )
 
 
 def _alternative(name: str) -> x509.GeneralName:
