@@ -155,8 +155,8 @@ class DocumentState:
     Every field is plain JSON; times are in the form of `stamp`, empty when unknown. `checked_at` is when the content
     was last seen to be this, `fetched_at` when it last came in full. `members` are the document's URLs as runs of
     (first, count) over the sorted URLs of the inventory; a document whose URLs did not fit in it is not `listed`.
-    `dated` says that every entry has a usable lastmod, `open_until` when the last day or month that one of them names
-    is over. `children` are those of a sitemap index; `text` is a robots.txt.
+    `dated` says that every entry has a usable lastmod, `newest` when the latest of them begins, `open_until` when the
+    last day or month that one of them names is over. `children` are those of a sitemap index; `text` is a robots.txt.
     """
 
     url: str
@@ -170,6 +170,7 @@ class DocumentState:
     members: tuple[int, ...] = ()
     listed: bool = True
     dated: bool = True
+    newest: str = ""
     open_until: str = ""
     children: tuple[tuple[str, str | None], ...] = ()
     text: str | None = None

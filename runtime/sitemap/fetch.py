@@ -13,6 +13,7 @@ from runtime.errors import FetchFailed, HopRefused, Refused
 from runtime.ports import MayVisit, Web
 from runtime.reading import DocumentState, Response, Validators, stamp
 from runtime.settings import CrawlLimits
+from runtime.sitemap.dates import parse_lastmod
 from runtime.sitemap.gunzip import MAGIC
 from runtime.sitemap.parse import SitemapDocument, parse_sitemap
 
@@ -133,6 +134,20 @@ async def parse(came: Unread, limits: CrawlLimits, now: datetime) -> Outcome:
         children=document.children,
     )
     return Outcome(url=url, state=state, document=document, requests=came.requests)
+
+
+def stands(state: DocumentState | None, lastmod: str, now: datetime) -> bool:
+    """Whether an unmoved lastmod in the index vouches for a stored document.
+
+    Only for a whole one that was looked at after that time, that holds nothing newer than its index says, and that
+    came in full not too long ago.
+    """
+    date = parse_lastmod(lastmod)
+    if state is None or date is None or not state.complete or state.fetched is None:
+        return False
+    recent = timedelta() <= now - state.fetched <= conditional.RECHECK
+    settled = max(stamp(date.over), state.open_until) <= state.checked_at
+    return recent and settled and state.newest <= stamp(date.end)
 
 
 def _same(previous: DocumentState, response: Response, digest: str) -> bool:

@@ -49,8 +49,7 @@ class Merger:
             return
         self.fresh += 1
         own = [entry for entry in document.entries if self._is_own(entry[0])]
-        dated, open_until = _dates({lastmod for _, lastmod in own}, self.now)
-        self._keep(replace(state, dated=dated, open_until=open_until), own)
+        self._keep(_dated(state, {lastmod for _, lastmod in own}, self.now), own)
 
     def carry(self, state: DocumentState) -> None:
         """Keep a document of the last reading that could not be read now: nothing in it may count as removed."""
@@ -114,8 +113,15 @@ def _later(one: str, other: str | None) -> str:
     return other if new.end > old.end else one
 
 
-def _dates(lastmods: set[str | None], now: datetime) -> tuple[bool, str]:
-    """Whether all are dates, and until when an edit could still carry one of them that names a day or longer."""
+def _dated(state: DocumentState, lastmods: set[str | None], now: datetime) -> DocumentState:
+    """What the dates of a document's entries say of it; those in the future say nothing."""
     dates = [parse_lastmod(lastmod) for lastmod in lastmods]
-    spans = [date for date in dates if date is not None and date.end > date.start and date.start <= now + CLOCK_SKEW]
-    return None not in dates, stamp(max(date.over for date in spans)) if spans else ""
+    past = [date for date in dates if date is not None and date.start <= now + CLOCK_SKEW]
+    open_until = max((date.over for date in past if date.end > date.start), default=None)
+    newest = max((date.start for date in past), default=None)
+    return replace(
+        state,
+        dated=None not in dates,
+        newest=stamp(newest) if newest else "",
+        open_until=stamp(open_until) if open_until else "",
+    )

@@ -17,7 +17,8 @@ from runtime import urls
 from runtime.ports import MayVisit, Web
 from runtime.reading import DocumentState, Inventory
 from runtime.settings import CrawlLimits
-from runtime.sitemap.fetch import Outcome, Unread, ask, parse, read_document
+from runtime.sitemap.fetch import Outcome, Unread, ask, parse, read_document, stands
+from runtime.sitemap.lastmod import LastmodTrust
 from runtime.sitemap.merge import Merger
 from runtime.sitemap.places import places
 
@@ -50,17 +51,21 @@ async def read_inventory(
     previous: Inventory | None,
     limits: CrawlLimits,
     now: datetime,
+    trust: LastmodTrust | None = None,
     may_visit: MayVisit | None = None,
 ) -> InventoryReading:
     """Read every sitemap of a site. Never raises for what a site answers.
 
-    A document that fails makes the inventory incomplete; what it listed last time stays in it.
+    A document that fails makes the inventory incomplete; what it listed last time stays in it. On a site whose
+    lastmods proved honest, a child whose own lastmod in the index has not moved is not asked for.
 
     :param robots_sitemaps: the Sitemap lines of robots.txt; they may be on any host.
     :param sentinel_url: the root that worked last time.
     :param previous: the stored inventory, for conditional requests and for the entries of what did not change.
+    :param trust: what the site's lastmods are worth; without it every document is asked for.
     """
     tree = _Tree(web, base_url, previous or Inventory(), limits, now, may_visit)
+    tree.skips = trust is not None and trust.kind == "honest"
     sentinel = None
     if robots_sitemaps:
         sentinel = await tree.walk(robots_sitemaps)
@@ -113,6 +118,8 @@ class _Tree:
         self._failed: list[tuple[Outcome, bool]] = []
         self._documents = 0
         self._requests = 0
+        self._standing: set[str] = set()
+        self.skips = False
         self.not_before: datetime | None = None
 
     async def walk(self, roots: Sequence[str], *, guess: bool = False) -> str | None:
@@ -191,6 +198,8 @@ class _Tree:
                 url=url, problem=f"{url}: not asked for, the server wants a pause", transient=True, requests=0
             )
         self._documents += 1
+        if url in self._standing:
+            return Outcome(url=url, state=self._before[url], requests=0)
         came = await ask(
             self._web, url, self._before.get(url), limits=self._limits, now=self._now, may_visit=self._may_visit
         )
@@ -202,10 +211,13 @@ class _Tree:
     def _children(self, state: DocumentState) -> list[str]:
         """The child sitemaps that may be asked for: on the site, or on the host that serves their index."""
         wanted: list[str] = []
-        for url, _ in state.children:
+        before = dict(self._before[state.url].children) if self.skips and state.url in self._before else {}
+        for url, lastmod in state.children:
             if url in self._seen:
                 continue
             self._seen.add(url)
+            if lastmod and lastmod == before.get(url) and stands(self._before.get(url), lastmod, self._now):
+                self._standing.add(url)
             if urls.same_site(self._base_url, url) or urls.host_of(url) == urls.host_of(state.final_url):
                 wanted.append(url)
             else:

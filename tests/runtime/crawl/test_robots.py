@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.crawl.robots import Robots
@@ -21,6 +21,7 @@ def allowed(rules: str, path: str, agent: str = "ExampleBot") -> bool:
     return robots(f"User-agent: *\n{rules}").allowed(f"https://example.com{path}", agent)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=400), st.text(max_size=60), st.text(max_size=20))
 def test_no_file_url_or_agent_makes_the_reader_raise(body: bytes, url: str, agent: str) -> None:
     """Any bytes are rules or none; every question has an answer."""

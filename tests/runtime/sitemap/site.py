@@ -10,6 +10,7 @@ import httpx
 
 from runtime.reading import Inventory
 from runtime.settings import CrawlLimits, FetchPolicy
+from runtime.sitemap.lastmod import LastmodTrust
 from runtime.sitemap.tree import InventoryReading, read_inventory
 from runtime.web.fetch import FetchClient
 from tests.cases.serve import Resolver
@@ -91,6 +92,7 @@ class Site(httpx.AsyncBaseTransport):
         now: datetime = NOW,
         base: str = SITE,
         limits: CrawlLimits = LIMITS,
+        trust: LastmodTrust | None = None,
     ) -> InventoryReading:
         """One reading; `robots` are the paths or URLs that robots.txt names."""
         self.requests.clear()
@@ -102,6 +104,7 @@ class Site(httpx.AsyncBaseTransport):
             previous=previous,
             limits=limits,
             now=now,
+            trust=trust,
         )
 
 

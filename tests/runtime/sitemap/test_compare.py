@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.reading import DocumentState, Inventory, Validators, stamp
@@ -170,6 +170,7 @@ ENTRIES = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(ENTRIES, ENTRIES, st.booleans(), st.booleans())
 def test_unchanged_is_only_ever_said_of_two_complete_equal_inventories(
     before: Entries, after: Entries, whole_before: bool, whole_after: bool

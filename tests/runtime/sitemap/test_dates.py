@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.sitemap.dates import FIRST_YEAR, Granularity, format_lastmod, parse_lastmod
@@ -87,6 +87,7 @@ def test_a_day_is_over_when_it_is_over_everywhere() -> None:
     assert point.over == point.start
 
 
+@settings(deadline=None)
 @given(
     moment=st.datetimes(
         min_value=utc(FIRST_YEAR, 1, 2).replace(tzinfo=None),
@@ -121,6 +122,7 @@ def test_writing_a_lastmod_and_reading_it_back_gives_the_same_span(
         assert first.start == moment
 
 
+@settings(deadline=None)
 @given(st.text() | st.from_regex(r"\d{2,4}[-/. ]\d{1,2}[-/. ]\d{1,4}[T ]?[\d:.,]*[ +\-A-Za-z\d:]*", fullmatch=True))
 def test_reading_a_lastmod_never_raises(text: str) -> None:
     """Any text gives a span in UTC or None."""

@@ -1,7 +1,7 @@
 """Addresses as sitemaps and robots files give them."""
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from runtime.sitemap.location import read_location
@@ -36,6 +36,7 @@ def test_an_address_is_absolute_and_normal_or_nothing(text: str, url: str | None
     assert read_location(text, BASE) == url
 
 
+@settings(deadline=None)
 @given(
     st.from_regex(r"https?://[a-z0-9.-]{1,20}\.[a-z]{2,5}(/[A-Za-z0-9_.~%-]{0,6}){0,5}", fullmatch=True)
     | st.from_regex(r"https?://[^\s]{0,30}", fullmatch=True)

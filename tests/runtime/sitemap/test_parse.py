@@ -8,7 +8,7 @@ import zlib
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.settings import CrawlLimits
@@ -33,6 +33,7 @@ def rows(*paths: str) -> str:
     return "".join(f"<url><loc>https://example.com{path}</loc></url>" for path in paths)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_no_bytes_make_the_reader_raise(body: bytes) -> None:
     """Any bytes give a document; what is no sitemap is invalid and has no entries."""
@@ -50,6 +51,7 @@ SEEDS = (
 )
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(SEEDS),
     st.lists(st.tuples(st.integers(0, 2_000), st.binary(max_size=6)), max_size=8),
@@ -65,6 +67,7 @@ def test_no_damage_makes_the_reader_raise(seed: bytes, edits: list[tuple[int, by
     assert all(url.startswith(("https://", "http://")) for url, _ in document.entries + document.children)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 2_000))
 def test_a_cut_document_gives_whole_entries_and_says_so(length: int) -> None:
     """However a file is cut, its entries are a prefix of the whole ones, and it is complete only when it is whole."""

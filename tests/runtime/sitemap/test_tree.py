@@ -334,6 +334,50 @@ async def test_what_is_remembered_of_a_document_is_plain_json() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("body", "kept", "reason"),
+    [
+        (b"<html><body>Not found</body></html>", range(1), "'html'"),
+        (b"<!DOCTYPE x [<!ENTITY a 'b'>]><urlset/>", range(1), "DOCTYPE"),
+        (urlset(f"/{'long' * 20}{number}" for number in range(700)), range(300, 700), "larger than 60000 bytes"),
+        (urlset(f"/{number}" for number in range(801)), range(800, 801), "more than 800 entries"),
+    ],
+    ids=["html", "doctype", "bytes", "urls"],
+)
+async def test_a_root_that_is_refused_or_capped_ends_nothing_and_says_why(
+    body: bytes, kept: range, reason: str
+) -> None:
+    """HTML with status 200, a DOCTYPE, too many bytes, too many URLs: what could be read is there, and the reason."""
+    limits = CrawlLimits(requests_per_second=10_000.0, sitemap_bytes=60_000, sitemap_urls=800)
+    reading = await Site({"/sitemap.xml": gzip.compress(body)}).read(limits=limits)
+    assert any(reason in problem for problem in reading.inventory.problems)
+    assert len(reading.inventory.entries) in kept
+    assert isinstance(verdict(None, reading.inventory), Unknown)
+
+
+async def test_on_an_honest_site_a_child_whose_index_entry_stands_is_not_asked_for() -> None:
+    """One request for an unchanged index; a child that moved, lied or was not read since is asked for all the same."""
+    honest = LastmodTrust(kind="honest")
+    children = {"/1.xml": OLD, "/2.xml": OLD, "/lies.xml": OLD, "/today.xml": "2026-06-01"}
+    site = Site({"/sitemap.xml": Answer(index(children), etag='"i"')})
+    for path in children:
+        site[path] = urlset({f"/page{path}": NEW if path == "/lies.xml" else OLD})
+    first = await site.read()
+    second = await site.read(first.inventory, now=LATER, trust=honest)
+    assert site.asked == ["/sitemap.xml", "/lies.xml", "/today.xml"]
+    assert second.not_modified
+    assert second.inventory.entries == first.inventory.entries
+    site["/sitemap.xml"] = index({**children, "/2.xml": NEW})
+    site["/2.xml"] = urlset({"/page/2.xml": NEW})
+    third = await site.read(second.inventory, now=LATER, trust=honest)
+    assert site.asked == ["/sitemap.xml", "/2.xml", "/lies.xml", "/today.xml"]
+    assert isinstance(verdict(second.inventory, third.inventory), Changed)
+    await site.read(third.inventory, now=LATER)
+    assert len(site.asked) == 5, "without trust every document is asked for"
+    await site.read(third.inventory, now=LATER + timedelta(days=40), trust=honest)
+    assert len(site.asked) == 5, "and now and then on an honest site too"
+
+
 async def test_clk_013_sitemap_304() -> None:
     """clk-013: not modified, asked with the stored validators, is unchanged."""
     site = Site({"/sitemap.xml": Answer(urlset({"/a": OLD}), etag='"1"')})

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.reading import Inventory
@@ -149,6 +149,7 @@ INVENTORIES = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(INVENTORIES, st.sampled_from([True, False, None])), max_size=12))
 def test_a_trust_survives_json_and_any_history(history: list[tuple[Inventory, bool | None]]) -> None:
     """Whatever a site does, the memory stays a value that JSON gives back."""
