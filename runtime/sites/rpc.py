@@ -91,7 +91,10 @@ def _remember_status(response: httpx.Response) -> None:
 
 
 class Rpc:
-    """Calls by name, within `timeout_seconds` altogether, repeated with growing, random pauses where that is safe."""
+    """Calls by name, each within `timeout_seconds` altogether, repeated after growing random pauses where that is safe.
+
+    The first call of a process also makes the client, before its time begins to count.
+    """
 
     def __init__(
         self,
@@ -120,6 +123,9 @@ class Rpc:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="sites")
         loop = asyncio.get_running_loop()
+        client = self._given
+        if client is None:
+            client = await loop.run_in_executor(self._threads, client_for, *self._place)
         worth_repeating = (Again.UNSENT, Again.UNSURE) if repeatable else (Again.UNSENT,)
         failure: Failure | None = None
         try:
@@ -127,7 +133,7 @@ class Rpc:
                 for attempt in range(ATTEMPTS):
                     if attempt:
                         await self._sleep(self._jitter() * FIRST_DELAY_SECONDS * 2**attempt)
-                    answer = await loop.run_in_executor(self._threads, self._once, function, params)
+                    answer = await loop.run_in_executor(self._threads, self._once, client, function, params)
                     if isinstance(answer, kinds):
                         return answer
                     failure = answer if isinstance(answer, Failure) else refusals.not_postgrest()
@@ -138,9 +144,8 @@ class Rpc:
         assert failure is not None
         raise failure.error
 
-    def _once(self, function: str, params: dict[str, Any]) -> Any:
+    def _once(self, client: SyncPostgrestClient, function: str, params: dict[str, Any]) -> Any:
         """One request. A failure is returned, not raised: raised from here it would carry the foreign error along."""
-        client = self._given or client_for(*self._place)
         import httpx
         from postgrest.exceptions import APIError
 
