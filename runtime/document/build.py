@@ -14,7 +14,7 @@ from runtime.document.masthead import DETAILS, site_summary, site_title
 from runtime.document.model import OPTIONAL, Document, Link, Section
 from runtime.document.paths import below, directories, natural
 from runtime.document.secondary import is_secondary
-from runtime.document.sections import order_of, sections_of
+from runtime.document.sections import looked_through, order_of, sections_of
 from runtime.document.text import folded, heading
 from runtime.document.titles import Affixes, page_title, told_apart
 from runtime.models import MIN_DESC, SiteOptions
@@ -28,7 +28,7 @@ MAX_DESCRIPTION_BYTES = 3_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A page on its way into the document; `path` is below the site's base URL."""
+    """A page on its way into the document; `path` is what sections are made from."""
 
     page: Page
     path: tuple[str, ...]
@@ -69,13 +69,14 @@ def _entries(pages: Sequence[Page], front: Page | None, affixes: Affixes, base_u
     default = repeated(texts.values())
     summary = texts[front.url] if front else ""
     entries = []
-    for page in pages:
+    paths = looked_through([below(base, directories(page.url)) for page in pages])
+    for page, path in zip(pages, paths, strict=True):
         title = without_brackets(page_title(page.title, page.url, affixes))
         text = texts[page.url]
         others = (heading(page.title), summary) if page is not front else (heading(page.title),)
         if text and (not says_something(text, title, *others) or (folded(text) in default and page is not front)):
             text = ""
-        entries.append(_Entry(page, below(base, directories(page.url)), title, text))
+        entries.append(_Entry(page, path, title, text))
     return entries
 
 

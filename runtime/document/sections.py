@@ -32,16 +32,12 @@ _LAST = ("blog", "news", "events", "about", "about-us")
 
 
 def sections_of(paths: Sequence[Path]) -> list[str]:
-    """The key of each page's section, aligned with `paths` (segments below the base URL). Depends on the set alone."""
-    common = _looked_through(paths)
-    bare = [path[1:] if len(path) > 1 and path[0] in common else path for path in paths]
-    second = _looked_through(bare)
-    bare = [path[1:] if len(path) > 1 and path[0] in second else path for path in bare]
-    keys = _by_segment(bare, 0)
+    """The key of each page's section, aligned with `paths` (see `looked_through`). Depends on the set alone."""
+    keys = _by_segment(paths)
     biggest, size = max(Counter(keys).items(), key=lambda item: (item[1], item[0]), default=("", 0))
     if biggest != MAIN_KEY and size >= SPLIT_PAGES and size * 2 > len(paths):
         inside = [at for at, key in enumerate(keys) if key == biggest]
-        children = _by_segment([bare[at][1:] for at in inside], 0, least=SPLIT_CHILD_PAGES)
+        children = _by_segment([paths[at][1:] for at in inside], least=SPLIT_CHILD_PAGES)
         if len(set(children) - {MAIN_KEY}) >= 2:
             taken = set(keys)
             for at, child in zip(inside, children, strict=True):
@@ -50,19 +46,26 @@ def sections_of(paths: Sequence[Path]) -> list[str]:
     return _few(keys)
 
 
-def _looked_through(paths: Iterable[Path]) -> frozenset[str]:
-    """The leading segment that only chooses a language or a version: the commonest one, if most paths have it."""
+def looked_through(paths: Sequence[Path]) -> list[Path]:
+    """The paths without leading segments that only choose the language or the version that most of the site is in."""
+    for _ in range(2):  # /en/latest/
+        choice = _choice(paths)
+        paths = [path[1:] if len(path) > 1 and path[0] == choice else path for path in paths]
+    return list(paths)
+
+
+def _choice(paths: Iterable[Path]) -> str | None:
     paths = [path for path in paths if path]
     leading = Counter(path[0] for path in paths if _LANGUAGE.match(path[0]) or _VERSION.match(path[0]))
-    segment, times = max(leading.items(), key=lambda item: (item[1], item[0]), default=("", 0))
-    return frozenset({segment}) if times * 2 > len(paths) else frozenset()
+    segment, times = max(leading.items(), key=lambda item: (item[1], item[0]), default=(None, 0))
+    return segment if times * 2 > len(paths) else None
 
 
-def _by_segment(paths: Sequence[Path], at: int, *, least: int = MIN_PAGES) -> list[str]:
-    """Each path's directory key, `MAIN_KEY` where that directory has fewer than `least` pages."""
-    inside = Counter(key_of(path[at]) for path in paths if len(path) > at + 1)
-    keys = [key_of(path[at]) if len(path) > at and inside[key_of(path[at])] else MAIN_KEY for path in paths]
-    size = Counter(keys)
+def _by_segment(paths: Sequence[Path], *, least: int = MIN_PAGES) -> list[str]:
+    """The key of each path's first directory, `MAIN_KEY` where that has fewer than `least` pages."""
+    directories = {key_of(path[0]) for path in paths if len(path) > 1}
+    keys = [key_of(path[0]) if path else MAIN_KEY for path in paths]
+    size = Counter(key for key in keys if key in directories)
     return [key if key and size[key] >= least else MAIN_KEY for key in keys]
 
 
