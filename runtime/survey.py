@@ -165,12 +165,10 @@ def _not_now(state: SiteState, access: Access) -> Survey:
     """robots.txt could not be read, so nothing may be fetched (RFC 9309 2.3.1.4). A server that answers "not now"
     defers the site; one that does not answer has failed. Both back off.
     """
-    return failed(
-        state,
-        access.reason or "robots.txt cannot be read, so nothing may be fetched",
-        outcome=Outcome.DEFERRED if access.reason.startswith("robots.txt answers") else Outcome.FAILED,
-        retry_after=access.retry_after,
-    )
+    if access.reason.startswith("robots.txt answers"):
+        reason = f"{access.reason}, so nothing may be fetched now; it is tried again later"
+        return failed(state, reason, outcome=Outcome.DEFERRED, retry_after=access.retry_after)
+    return failed(state, f"the site does not answer ({access.reason}); check the address and the network")
 
 
 def _disallowed(state: SiteState, published: Published | None) -> Survey:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -93,5 +94,6 @@ def write_whole(path: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8", newline="\n")
         draft.replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # where nothing could be written there may be nothing to remove
+            draft.unlink()
         raise InputError("--output", f"{path} cannot be written ({error.strerror}); choose another place") from None
