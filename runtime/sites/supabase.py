@@ -58,7 +58,7 @@ class SupabaseSites:
         return None if row is None else rows.site(row)
 
     async def list_sites(self, *, after: str | None = None, limit: int = 100) -> list[Site]:
-        return [rows.site(row) for row in await self._safely("list_sites", list, p_after=after or "", p_limit=limit)]
+        return [rows.site(row) for row in await self._safely("list_sites", list, p_after=after, p_limit=limit)]
 
     async def update(
         self, site_id: str, *, options: SiteOptions | None = None, status: SiteStatus | None = None
@@ -149,14 +149,14 @@ class SupabaseSites:
     async def check(self) -> None:
         """:raises Misconfigured: schema behind, a key without the rights, or rights given to the public keys."""
         found = await self._safely("check_schema")
-        if found["version"] < SCHEMA_VERSION:
-            raise refusals.schema_behind()
         if found["missing"]:
             raise Misconfigured(
                 f"the Supabase key's role lacks {_listed(found['missing'])}: use the service role (secret) key, "
                 "or run `python -m runtime migrate` again",
                 code="store_key_powerless",
             )
+        if found["version"] < SCHEMA_VERSION:
+            raise refusals.schema_behind()
         if found["open"]:
             raise Misconfigured(
                 f"the public keys of the Supabase project can reach {_listed(found['open'])}: revoke these rights, "

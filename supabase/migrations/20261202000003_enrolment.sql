@@ -15,7 +15,8 @@ $$;
 create function public.list_sites(p_after text, p_limit integer) returns jsonb
 language sql stable set search_path = '' as $$
     select coalesce(jsonb_agg(to_jsonb(page) order by page.base_url collate "C"), '[]') from (
-        select * from public.crawl_sites where base_url collate "C" > p_after
+        select * from public.crawl_sites
+        where base_url collate "C" >= coalesce(p_after, '') and base_url is distinct from p_after
         order by base_url collate "C" limit greatest(p_limit, 0)
     ) page
 $$;

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -83,7 +84,7 @@ class Postgres:
     def drop(self, database: str) -> None:
         self.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
 
-    def rows(self, database: str, query: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+    def rows(self, database: str, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.uri(database), autocommit=True) as owner:
             return list(owner.execute(query, values))
 
