@@ -11,7 +11,7 @@ from typing import Final
 from runtime import conditional
 from runtime.errors import FetchFailed, HopRefused, Refused
 from runtime.ports import MayVisit, Web
-from runtime.reading import DocumentState, Response, Validators, stamp
+from runtime.reading import DocumentState, Response, stamp
 from runtime.settings import CrawlLimits
 from runtime.sitemap.dates import parse_lastmod
 from runtime.sitemap.gunzip import MAGIC
@@ -125,7 +125,7 @@ async def parse(came: Unread, limits: CrawlLimits, now: datetime) -> Outcome:
     state = DocumentState(
         url=url,
         final_url=response.url,
-        validators=conditional.storable(response, now) if document.complete else Validators(),
+        validators=conditional.storable(response, now),
         sha256=came.sha256,
         kind=document.kind,
         complete=document.complete,

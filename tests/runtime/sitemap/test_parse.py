@@ -113,6 +113,7 @@ def test_the_content_says_what_a_document_is(body: str, kind: str) -> None:
     "body",
     [
         *("", "   ", "Not found", "404", '{"urls": ["https://example.com/a"]}', "https://example.com/ is down"),
+        *("Page not found\nTry again\nhttps://example.com/",),
         *("<html><body><a href='/a'>a</a></body></html>", "<!DOCTYPE html><title>x</title>", "\x00\x01\x02"),
         *("User-agent: *\nSitemap: https://example.com/sitemap.xml", "<error>x</error>", "<", "<urlset"),
     ],
