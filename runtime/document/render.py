@@ -57,7 +57,7 @@ def render(document: Document, *, section_url: Callable[[str], str]) -> Rendered
 
 def write(document: Document) -> str:
     """A document as one file, however long. Texts are made one line; sections without links are left out."""
-    title = plain(document.title) or "Untitled"
+    title = plain(document.title) or "Site"
     summary = plain(document.summary) or title
     details = plain(document.details) or summary
     blocks = [f"# {escape_heading(title)}", f"> {escape_line(summary)}", escape_line(details)]
