@@ -7,17 +7,14 @@ of the complete alternatives in `case.accept`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 from tests.cases.check_format import check_format
+from tests.cases.check_urls import Check, at, distinct, equal_urls, exclude, include, prefix_length
 from tests.cases.corpus import Answer, Case
-from tests.cases.spelling import instant, norm, norms, text
-
-Check = Callable[[Case, str, Any, Answer], Iterator[str]]
-
-_PAIRED_OPS = ("resolve", "same", "scope", "idempotent")
+from tests.cases.spelling import instant, norm, text
 
 
 def check(case: Case, got: Answer) -> list[str]:
@@ -68,72 +65,6 @@ def _equal_url(case: Case, key: str, want: Any, got: Answer) -> Iterator[str]:
 def _equal_text(case: Case, key: str, want: Any, got: Answer) -> Iterator[str]:
     if text(got.get(key)) != text(want):
         yield from _say(key, want, got)
-
-
-def _equal_urls(case: Case, key: str, want: Any, got: Answer) -> Iterator[str]:
-    if want is None:
-        return
-    if case.op in _PAIRED_OPS:
-        rows = case.input.get("table") or [None] * len(want)
-        answers = got.get(key) or [None] * len(want)
-        for row, wanted, given in zip(rows, want, answers, strict=False):
-            if norm(wanted) != norm(given):
-                yield f"{row!r}: want {wanted!r} got {given!r}"
-        return
-    if case.op == "robots_url":
-        yield from _equal(case, key, want, got)
-        return
-    wanted, given = norms(want), norms(got.get(key))
-    if case.op == "page" and key == "links":  # a link to the page itself may be there or not
-        own = norm(case.input["url"])
-        wanted.discard(own)
-        given.discard(own)
-    if wanted != given:
-        yield f"{key}: extra {_some(given - wanted)} missing {_some(wanted - given)}"
-
-
-def _some(urls: set[str | None]) -> list[str]:
-    return sorted(str(url) for url in urls)[:5]
-
-
-def _include(field: str) -> Check:
-    def inner(case: Case, key: str, want: Any, got: Answer) -> Iterator[str]:
-        if missing := norms(want) - norms(got.get(field)):
-            yield f"{key}: missing {_some(missing)}"
-
-    return inner
-
-
-def _exclude(field: str) -> Check:
-    def inner(case: Case, key: str, want: Any, got: Answer) -> Iterator[str]:
-        unwanted = norms(want if isinstance(want, list) else [want])
-        if present := unwanted & norms(got.get(field)):
-            yield f"{key}: present {_some(present)}"
-
-    return inner
-
-
-def _distinct(field: str, *, normal: bool = False) -> Check:
-    def inner(case: Case, key: str, want: Any, got: Answer) -> Iterator[str]:
-        values = got.get(field) or []
-        if (count := len(norms(values) if normal else set(values))) != want:
-            yield f"{key}: want {want}, got {count}"
-
-    return inner
-
-
-def _at(place: int) -> Check:
-    def inner(case: Case, key: str, want: Any, got: Answer) -> Iterator[str]:
-        url = (got.get("urls") or [None])[place]
-        if norm(url) != norm(want):
-            yield f"{key}: want {want!r}, got {url!r}"
-
-    return inner
-
-
-def _prefix_length(case: Case, key: str, want: Any, got: Answer) -> Iterator[str]:
-    if (count := len(got.get("urls") or [])) != want:
-        yield f"{key}: want {want}, got {count}"
 
 
 def _equal_instant(case: Case, key: str, want: Any, got: Answer) -> Iterator[str]:
@@ -232,16 +163,16 @@ _CHECKS: dict[str, Check] = (
     | dict.fromkeys(("delays", "idempotent", "same", "in_scope", "fetches"), _equal)
     | dict.fromkeys(("sitemap_url", "canonical", "redirect"), _equal_url)
     | dict.fromkeys(("title", "description"), _equal_text)
-    | dict.fromkeys(("urls", "sitemaps", "links", "pages", "robots_urls"), _equal_urls)
+    | dict.fromkeys(("urls", "sitemaps", "links", "pages", "robots_urls"), equal_urls)
     | dict.fromkeys(
         ("description_max", "description_min", "description_prefix", "description_not_ending"), _description
     )
     | dict.fromkeys(("description_utf8", "utf8"), _encodable)
-    | {f"{field}_include": _include(field) for field in ("urls", "links", "pages")}
-    | {f"{field}_exclude": _exclude(field) for field in ("links", "pages", "fetched")}
-    | {"urls_absent": _exclude("urls"), "must_not_emit": _exclude("urls"), "must_not_fetch": _exclude("fetched")}
-    | {"url_count": _distinct("urls"), "link_count": _distinct("links"), "count": _distinct("pages", normal=True)}
-    | {"first_url": _at(0), "last_whole_url": _at(-1), "urls_prefix_of_length": _prefix_length}
+    | {f"{field}_include": include(field) for field in ("urls", "links", "pages")}
+    | {f"{field}_exclude": exclude(field) for field in ("links", "pages", "fetched")}
+    | {"urls_absent": exclude("urls"), "must_not_emit": exclude("urls"), "must_not_fetch": exclude("fetched")}
+    | {"url_count": distinct("urls"), "link_count": distinct("links"), "count": distinct("pages", normal=True)}
+    | {"first_url": at(0), "last_whole_url": at(-1), "urls_prefix_of_length": prefix_length}
     | {f"max_{field}": _at_most(field) for field in ("seconds", "rss_growth_mb", "fetches", "requests", "bytes_read")}
     | {"max_fetches_per_url": _fetches_per_url, "max_pages": _max_pages, "max_repeated_segment": _repeated_segment}
     | {"newest_lastmod": _equal_instant, "not_before": _not_before, "must_not_contain": _must_not_contain}
