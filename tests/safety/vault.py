@@ -1,0 +1,46 @@
+"""A fresh Lambda process whose secret store does not answer."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, TextIO
+from unittest import mock
+
+from botocore.exceptions import EndpointConnectionError
+
+from runtime import environment as env
+from runtime.handlers.process import Process
+from runtime.handlers.vault import Vault
+
+
+class _Silent:
+    def get_secret_value(self, **_: Any) -> dict[str, str]:
+        raise EndpointConnectionError(endpoint_url="https://secretsmanager.boom.amazonaws.com")
+
+
+@contextmanager
+def silent_process(door: ModuleType, log: TextIO) -> Iterator[None]:
+    """Give a door a process with every variable set and no way to a secret; what it logs goes to `log`."""
+    names = (env.SUPABASE_SECRET_ARN, env.CRON_SECRET_ARN, env.API_KEY_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET)
+    process = Process(names, dict.fromkeys(names, "arn:aws:secretsmanager:eu-central-1:123456789012:secret:x"))
+    process._vault = Vault(_Silent(), lambda: 0.0)  # type: ignore[arg-type]
+    handler: Any = process.logger.registered_handler
+    before = handler.setStream(log)
+    try:
+        with (
+            mock.patch.dict(os.environ, POWERTOOLS_METRICS_NAMESPACE="Test"),
+            mock.patch.object(door, "process", process),
+            warnings.catch_warnings(),
+        ):
+            warnings.filterwarnings("ignore", "No application metrics", UserWarning)
+            yield
+    finally:
+        handler.setStream(before)
+        if process._runner is not None:
+            with ThreadPoolExecutor(1) as thread:  # our own event loop runs here
+                thread.submit(process._runner.close).result()
