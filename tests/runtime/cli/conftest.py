@@ -62,8 +62,8 @@ class Shell:
         text = text.replace(self.server.url, "http://site").replace(self.server.url.removeprefix("http://"), "site")
         text = text.replace(str(self.home), "HOME").replace(self.server.url.rpartition(":")[2], "PORT")
         text = re.sub(r"whsec_[A-Za-z0-9+/=]+", "SECRET", text)
-        text = re.sub(r"\b([0-9a-f]{64}|[0-9a-f]{12})\b", "SHA256", text)
         text = re.sub(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "ID", text)
+        text = re.sub(r"\b([0-9a-f]{64}|[0-9a-f]{12})\b", "SHA256", text)
         text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z)?", "TIME", text)
         return re.sub(r'("duration_ms": )\d+', r"\1MS", text)
 
