@@ -90,6 +90,7 @@ class Crawled:
     full: bool
     requests: int
     now: datetime
+    retry_after: datetime | None = None
     public_only: bool = True
 
 
@@ -114,7 +115,12 @@ def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
     :param public_url: the public URL of a key, for the links of a document in several files.
     """
     crawl, state, site = found.crawl, found.state, found.site
-    common: dict[str, Any] = {"verdict": found.verdict, "crawl": crawl, "requests": found.requests}
+    common: dict[str, Any] = {
+        "verdict": found.verdict,
+        "crawl": crawl,
+        "requests": found.requests,
+        "retry_after": found.retry_after,
+    }
     if crawl.out_of_time:
         return _deferred(found, common)
     if not crawl.pages:

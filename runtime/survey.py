@@ -52,6 +52,10 @@ async def survey(
     state = replace(state, robots=access.document)
     if not access.robots.allowed(urls.entry_url(site.base_url)):
         return _disallowed(state, published)
+    trust = LastmodTrust(**state.trust)
+    fresh = not is_stale(state, site, now, stale_days)
+    rules = Rules(world.web, site.base_url, limits)
+    rules.know(origin, access)
     reading = await read_inventory(
         world.web,
         site.base_url,
@@ -60,10 +64,9 @@ async def survey(
         previous=state.inventory,
         limits=limits,
         now=now,
+        trust=trust if fresh and not forced else None,
     )
-    trust = LastmodTrust(**state.trust)
     verdict = compare(state.inventory, reading.inventory, trust, now)
-    fresh = not is_stale(state, site, now, stale_days)
     if not forced and fresh and (spared := why_spared(verdict, site, state, published)):
         return Survey(
             outcome=Outcome.UNCHANGED_SITEMAP,
@@ -72,14 +75,13 @@ async def survey(
             verdict=verdict,
             sentinel_url=reading.sentinel_url,
             requests=reading.requests + 1,
+            retry_after=reading.not_before,
         )
     recall = (
         _recall(state, verdict, trust, forced=forced)
         if fresh or state.resumed_since is not None
         else Recall(memory=state.memory)
     )
-    rules = Rules(world.web, site.base_url, limits)
-    rules.know(origin, access)
     crawl = await Crawler(
         web=world.web,
         base_url=site.base_url,
@@ -112,6 +114,7 @@ async def survey(
         full=recall.full,
         requests=1 + reading.requests + crawl.requests + probes,
         now=now,
+        retry_after=reading.not_before,
         public_only=not world.settings.policy.allow_networks,
     )
     return conclude(found, world.publisher.url)
