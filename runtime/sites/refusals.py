@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from runtime.errors import InputError, Misconfigured, NotFound, ServiceError, StaleClaim, StoreDown
+from runtime.sites import rows
+from runtime.sites.rows import Row
 
 CODE = re.compile(r"[0-9A-Z]{5,8}")
 
@@ -130,6 +132,35 @@ def schema_behind() -> Misconfigured:
         "the database's schema is older than this program: run `python -m runtime migrate` with the database's URL",
         code="schema_behind",
     )
+
+
+def misinstalled(found: Row, version: int) -> Misconfigured | None:
+    """What `check_schema` found wrong, first what the caller's role lacks: it may be what hides the rest.
+
+    :raises CorruptState: the answer is not one of that function.
+    """
+    with rows.readable("the answer to the start-up check"):
+        missing, opened, installed = list(found["missing"]), list(found["open"]), int(found["version"])
+    if missing:
+        return Misconfigured(
+            f"the Supabase key's role lacks {_listed(missing)}: use the service role (secret) key, or run "
+            "`python -m runtime migrate` again",
+            code="store_key_powerless",
+        )
+    if installed < version:
+        return schema_behind()
+    if opened:
+        return Misconfigured(
+            f"the public keys of the Supabase project can reach {_listed(opened)}: revoke these rights, the rows hold "
+            "secrets",
+            code="store_open",
+        )
+    return None
+
+
+def _listed(names: list[str], *, most: int = 5) -> str:
+    shown = ", ".join(map(str, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def _down(code: str | None, status: int | None) -> Failure | None:

@@ -7,7 +7,8 @@ JSON or JSON text. A NULL where the specification's table allows one reads as th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, overload
 from urllib.parse import urlsplit
@@ -43,15 +44,19 @@ def host_of(base_url: str) -> str:
     return urlsplit(base_url).netloc.lower() or base_url
 
 
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """:raises CorruptState: inside, something was missing or of the wrong kind: no version of ours wrote it."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError):
+        raise CorruptState(f"{what} cannot be read: compare the database with the schema", code="corrupt_row") from None
+
+
 def site(row: Row) -> Site:
     """:raises CorruptState: a column holds what no version of ours writes."""
-    try:
+    with readable(f"the row of site {row.get('id')}"):
         return _site(row)
-    except (KeyError, TypeError, ValueError) as bad:
-        raise CorruptState(
-            f"the row of site {row.get('id')} cannot be read: compare it with the schema, or delete and enroll again",
-            code="corrupt_row",
-        ) from bad
 
 
 def _site(row: Row) -> Site:
@@ -110,7 +115,8 @@ def claim(row: Row) -> Claim:
 
 
 def run(row: Row) -> Run:
-    try:
+    """:raises CorruptState: as for a site."""
+    with readable(f"a run of site {row.get('site_id')}"):
         return Run(
             id=str(row["id"]),
             site_id=str(row["site_id"]),
@@ -125,8 +131,6 @@ def run(row: Row) -> Run:
             finished_at=instant(row["finished_at"]),
             duration_ms=int(row["duration_ms"]),
         )
-    except (KeyError, TypeError, ValueError) as bad:
-        raise CorruptState(f"a run of site {row.get('site_id')} cannot be read", code="corrupt_row") from bad
 
 
 def claims(leased: Sequence[Row]) -> list[Claim]:
@@ -146,11 +150,13 @@ def claims(leased: Sequence[Row]) -> list[Claim]:
 
 
 def tick_outcome(row: Row) -> tuple[Outcome, bool]:
-    return Outcome(row["outcome"]), bool(row["crawled"])
+    with readable("a run of a tick"):
+        return Outcome(row["outcome"]), bool(row["crawled"])
 
 
 def due_summary(row: Row) -> DueSummary:
-    return DueSummary(due=row["due"], overdue=row["overdue"], oldest_due_at=instant(row["oldest_due_at"]))
+    with readable("the summary of due sites"):
+        return DueSummary(due=row["due"], overdue=row["overdue"], oldest_due_at=instant(row["oldest_due_at"]))
 
 
 def stale(claim: Claim) -> StaleClaim:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from runtime.errors import CorruptState, Misconfigured, NotFound, StaleClaim
+from runtime.errors import NotFound, StaleClaim
 from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
 from runtime.ports import Enrollment, Requested
 from runtime.sites import refusals, rows
@@ -45,7 +45,8 @@ class SupabaseSites:
             p_sentinel_url=enrollment.sentinel_url,
             p_enabled=enrollment.enabled,
         )
-        return rows.site(answer["site"]), bool(answer["created"])
+        with rows.readable("the answer to an enrolment"):
+            return rows.site(answer["site"]), bool(answer["created"])
 
     async def get(self, site_id: str) -> Site:
         row = await self._safely("get_site", ROW_OR_NONE, p_site_id=_id(site_id))
@@ -117,13 +118,14 @@ class SupabaseSites:
             p_message_id=message_id,
             p_replay_seconds=replay_seconds,
         )
-        return Requested(
-            site_id,
-            rows.instant(answer["next_crawl_at"]),
-            accepted=bool(answer["accepted"]),
-            run_at=rows.instant(answer["run_at"]),
-            replayed=bool(answer["replayed"]),
-        )
+        with rows.readable("the answer to a request"):
+            return Requested(
+                site_id,
+                rows.instant(answer["next_crawl_at"]),
+                accepted=bool(answer["accepted"]),
+                run_at=rows.instant(answer["run_at"]),
+                replayed=bool(answer["replayed"]),
+            )
 
     async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary:
         return rows.due_summary(await self._safely("due_summary", p_slack_seconds=slack_seconds))
@@ -144,25 +146,14 @@ class SupabaseSites:
     async def database_now(self) -> datetime:
         """The clock that leases and due times are measured by."""
         found = await self._safely("check_schema")
-        return rows.instant(str(found["now"]))
+        with rows.readable("the database's clock"):
+            return rows.instant(str(found["now"]))
 
     async def check(self) -> None:
         """:raises Misconfigured: schema behind, a key without the rights, or rights given to the public keys."""
-        found = await self._safely("check_schema")
-        if found["missing"]:
-            raise Misconfigured(
-                f"the Supabase key's role lacks {_listed(found['missing'])}: use the service role (secret) key, "
-                "or run `python -m runtime migrate` again",
-                code="store_key_powerless",
-            )
-        if found["version"] < SCHEMA_VERSION:
-            raise refusals.schema_behind()
-        if found["open"]:
-            raise Misconfigured(
-                f"the public keys of the Supabase project can reach {_listed(found['open'])}: revoke these rights, "
-                "the rows hold secrets",
-                code="store_open",
-            )
+        wrong = refusals.misinstalled(await self._safely("check_schema"), SCHEMA_VERSION)
+        if wrong is not None:
+            raise wrong
 
     async def _safely(self, function: str, kinds: Kinds = dict, **params: Any) -> Any:
         """A call that does no harm when it is done twice."""
@@ -196,10 +187,3 @@ def _is_id(text: str) -> bool:
         return str(uuid.UUID(text)) == text
     except ValueError:
         return False
-
-
-def _listed(names: list[str], *, most: int = 5) -> str:
-    if not all(isinstance(name, str) for name in names):
-        raise CorruptState("the database's answer to the start-up check cannot be read", code="corrupt_row")
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

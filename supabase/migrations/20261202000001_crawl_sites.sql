@@ -148,5 +148,5 @@ end $$;
 create or replace trigger crawl_sites_rules before update on public.crawl_sites
 for each row execute function public.crawl_sites_rules();
 
-revoke all on function public.crawl_now(), public.crawl_sites_rules() from public, anon, authenticated;
+revoke all on function public.crawl_now(), public.crawl_sites_rules() from public, anon, authenticated, service_role;
 grant execute on function public.crawl_now() to service_role;
