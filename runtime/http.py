@@ -10,8 +10,8 @@ from urllib.parse import parse_qs
 
 from runtime.errors import ServiceError
 
-MAX_BODY_BYTES = 262_144
-"""What a door has to read of a body: enough for a site's options, two lists of a hundred globs included."""
+MAX_BODY_BYTES = 1_048_576
+"""What a door has to read of a body: enough for a site's options, two lists of a hundred escaped globs included."""
 
 OPEN_BODY_BYTES = 16_384
 """What anybody may send, before they have shown that they know a secret."""

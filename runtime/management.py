@@ -47,10 +47,10 @@ async def route(request: Request, world: World) -> Answer:
     return await methods[request.method](request, world, site_id)
 
 
-async def start_run(world: World, message: Message, *, within_seconds: float = QUEUE_SECONDS) -> None:
+async def start_run(world: World, message: Message) -> None:
     """Hand a site to a worker. One that cannot be queued is no loss: its row is due, and the next tick takes it."""
     try:
-        async with asyncio.timeout(within_seconds):
+        async with asyncio.timeout(QUEUE_SECONDS):
             unsent = await world.queue.send([message])
     except (Transient, TimeoutError):
         unsent = [message]
