@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from runtime.document.escape import escape, escape_heading, escape_line, escape_url, without_brackets
@@ -18,6 +18,7 @@ from runtime.document.excerpt import excerpt
 from runtime.document.model import OPTIONAL, Document, Link, Section
 from runtime.document.text import plain
 
+MAX_OPTIONAL_CHARS = 5_000
 MAX_CHARS = 50_000
 """Readers cut longer files, some without saying so (AFDocs warns from 50,000 characters)."""
 
@@ -47,7 +48,7 @@ def render(document: Document, *, section_url: Callable[[str], str]) -> Rendered
     text = write(document)
     if len(text) < MAX_CHARS:
         return Rendered(text=text, sections={}, sha256=digest(text, {}))
-    parts = [part for section in document.sections for part in _parts(document, section)]
+    parts = [part for section in document.sections for part in _parts(document, section) if not _stays(section)]
     files = {part.slug: write(part.document) for part in parts}
     root = _root(document, parts, section_url, described=True)
     if len(root) >= MAX_CHARS:
@@ -103,9 +104,15 @@ class _Part:
         return Link(self.label, url, f"{len(links)} pages{span}")
 
 
+def _stays(section: Section) -> bool:
+    """Whether a section is kept in the root: `Optional` is, while it is short."""
+    return section.name == OPTIONAL and sum(len(item(link)) for link in section.links) <= MAX_OPTIONAL_CHARS
+
+
 def _root(document: Document, parts: Sequence[_Part], section_url: Callable[[str], str], *, described: bool) -> str:
     primary = tuple(part.link(section_url(part.slug), described=described) for part in parts if not part.optional)
     secondary = tuple(part.link(section_url(part.slug), described=described) for part in parts if part.optional)
+    secondary += tuple(link for section in document.sections if _stays(section) for link in section.links)
     sections = (Section(PARTS_SECTION, "sections", primary), Section(OPTIONAL, OPTIONAL.lower(), secondary))
     return write(Document(document.title, document.summary, PARTS_DETAILS, sections))
 
@@ -138,13 +145,21 @@ def _part(document: Document, section: Section, links: tuple[Link, ...], label: 
     return _Part(section.slug, label, section.name == OPTIONAL, whole)
 
 
-def _chunks(links: Iterable[Link], room: int) -> list[list[Link]]:
-    """Runs of links whose lines fit into `room` characters. A line that alone is longer loses its description."""
+def _chunks(links: Sequence[Link], room: int) -> list[list[Link]]:
+    """Runs of links of about equal length whose lines fit into `room` characters.
+
+    A line that alone is longer loses its description.
+    """
+    kept = [link if len(item(link)) < room else Link(excerpt(link.title, 150), link.url) for link in links]
+    sizes = [len(item(link)) + 1 for link in kept]
+    fewest = len(_filled(kept, sizes, room))
+    return _filled(kept, sizes, min(room, sum(sizes) // fewest + max(sizes)))
+
+
+def _filled(links: Sequence[Link], sizes: Sequence[int], room: int) -> list[list[Link]]:
     chunks: list[list[Link]] = []
     left = -1
-    for given in links:
-        link = given if len(item(given)) < room else Link(excerpt(given.title, 150), given.url)
-        size = len(item(link)) + 1
+    for link, size in zip(links, sizes, strict=True):
         if size > left:
             chunks.append([])
             left = room

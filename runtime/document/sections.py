@@ -2,7 +2,8 @@
 
 A directory is a section when at least two pages are in it; everything else goes into the main section, so that a flat
 site gets one list. Segments that only choose a language or a version are looked through, and a directory that holds
-most of a site is split by its own directories.
+most of a site is split by its own directories. A large flat site is divided by what its file names begin with
+(`sql-select.html`, `sql-insert.html`).
 """
 
 from __future__ import annotations
@@ -19,9 +20,13 @@ MAIN_KEY = "main"
 MIN_PAGES = 2
 MAX_SECTIONS = 30
 SPLIT_PAGES, SPLIT_CHILD_PAGES = 12, 3
+FLAT_PAGES, FLAT_PREFIX_PAGES = 60, 8
 
 _LANGUAGE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{2}|[a-z]{4}|\d{3}))?$", re.IGNORECASE)
 _VERSION = re.compile(r"(?:v?\d+(?:\.(?:\d+|x))*|latest|stable|current|main|master|next|dev)$", re.IGNORECASE)
+_IDLE_WORDS = frozenset(
+    ("a", "all", "an", "best", "get", "how", "new", "my", "the", "to", "top", "what", "when", "where", "why")
+)
 _FIRST = (
     "getting-started", "get-started", "start", "quickstart", "quick-start", "introduction", "intro", "overview",
     "install", "installation", "setup", "tutorial", "tutorials", "learn", "guide", "guides", "user-guide", "howto",
@@ -43,7 +48,7 @@ def sections_of(paths: Sequence[Path]) -> list[str]:
             for at, child in zip(inside, children, strict=True):
                 if child != MAIN_KEY:
                     keys[at] = f"{biggest}/{child}" if child in taken else child
-    return _few(keys)
+    return _few(_prefixed(paths, keys))
 
 
 def looked_through(paths: Sequence[Path]) -> list[Path]:
@@ -67,6 +72,19 @@ def _by_segment(paths: Sequence[Path], *, least: int = MIN_PAGES) -> list[str]:
     keys = [key_of(path[0]) if path else MAIN_KEY for path in paths]
     size = Counter(key for key in keys if key in directories)
     return [key if key and size[key] >= least else MAIN_KEY for key in keys]
+
+
+def _prefixed(paths: Sequence[Path], keys: list[str]) -> list[str]:
+    """The keys, with the page names of a large main section grouped by their first word where enough share it."""
+    main = [at for at, key in enumerate(keys) if key == MAIN_KEY and len(paths[at]) == 1]
+    if len(main) <= FLAT_PAGES:
+        return keys
+    words = {at: key_of(paths[at][0]).partition("-") for at in main}
+    size = Counter(word for word, dash, _ in words.values() if dash and word.isalpha() and word not in _IDLE_WORDS)
+    for at, (word, _, _) in words.items():
+        if size[word] >= FLAT_PREFIX_PAGES:
+            keys[at] = word
+    return keys
 
 
 def _few(keys: list[str]) -> list[str]:

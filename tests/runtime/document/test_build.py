@@ -304,6 +304,15 @@ def test_a_directory_that_holds_most_of_a_site_is_split() -> None:
     assert section_names(document_of(pages, home=None)) == ["Guides", "Docs", "API", "Blog"]
 
 
+def test_a_large_flat_site_is_divided_by_what_its_names_begin_with() -> None:
+    """`sql-select.html`, `sql-insert.html`: a hundred pages in one directory are not one list of a hundred."""
+    pages = [page(f"/{word}-{name}.html") for word in ("sql", "app", "how") for name in "abcdefghijklmnopqrstuvwxyz"]
+    document = document_of([*pages, page("/intro.html"), page("/one-more.html")], home=None)
+
+    assert section_names(document) == ["Main", "App", "SQL"]
+    assert len(titles_in(document, "SQL")) == 26
+
+
 def test_a_site_of_hundreds_of_directories_has_a_bounded_number_of_sections() -> None:
     """The smallest directories share the main section."""
     pages = [page(f"/user{n}/{m}") for n in range(200) for m in range(2)]

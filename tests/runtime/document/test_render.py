@@ -103,7 +103,7 @@ def test_d52_a_title_cannot_forge_a_section_or_a_link() -> None:
 def test_f11_a_large_site_becomes_a_root_and_section_files() -> None:
     """1,500 pages with long descriptions: every file is valid and under 50,000 characters, every page in one file."""
     pages = [page(f"/part{n % 7}/page-{n}", f"Page {n}", f"Number {n}. {LONG * 4}") for n in range(1_500)]
-    pages += [page("/", "Acme", "We make widgets."), *(page(f"/legal/{n}", f"Law {n}", LONG * 9) for n in range(90))]
+    pages += [page("/", "Acme", "We make widgets."), *(page(f"/legal/{n}", f"Law {n}", f"Law {n}. {LONG * 4}") for n in range(90))]
     document = document_of(pages)
     result = rendered(document)
 
@@ -116,6 +116,17 @@ def test_f11_a_large_site_becomes_a_root_and_section_files() -> None:
     root = [link.url for link in parse(result.text).links()]
     assert root == [section_url(slug) for slug in result.sections]
     assert parse(result.text).sections[-1].name == "Optional"
+
+
+def test_f11_a_short_optional_section_stays_in_the_root() -> None:
+    """A file of its own for three legal pages would help nobody; parts of one section are about equally long."""
+    pages = [page(f"/a/page-{n}", f"Page {n}", f"Number {n}. {LONG * 3}") for n in range(300)]
+    result = rendered(document_of([*pages, page("/terms", "Terms"), page("/privacy", "Privacy")], home=None))
+
+    assert "## Optional\n\n- [Privacy]" in result.text
+    assert list(result.sections) == ["a", "a--2"]
+    sizes = [len(text) for text in result.sections.values()]
+    assert max(sizes) < 1.2 * min(sizes)
 
 
 def test_f11_the_parts_together_are_the_document() -> None:
