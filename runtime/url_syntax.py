@@ -80,7 +80,7 @@ def document_base(url: str, href: str | None) -> str:
 
     HTML Standard 4.2.3: a base that does not parse, or is a `data:` or `javascript:` URL, counts for nothing.
     """
-    if href is None:
+    if href is None or len(href) > MAX_URL_LENGTH:
         return url
     try:
         base = join_url(url, _SURROGATE.sub("\ufffd", href))

@@ -18,7 +18,7 @@ LATE_BYTES: Final = 65_536
 FALLBACK: Final = "cp1252"
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le"))
-_HEADER: Final = re.compile(r""";\s*charset\s*=\s*(?:"([^"]*)"?|([^;\s]*))""", re.IGNORECASE)
+_HEADER: Final = re.compile(r""";\s*charset\s*=\s*(?:"([^"]*)"?|([^;,\s]*))""", re.IGNORECASE)
 _STEP: Final = re.compile(rb"<(?:(!--)|(meta)(?=[\s/])|(/?[a-zA-Z])|[!/?])", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(
     rb"""[\s/]*+([^\s/>=][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+)?))?+"""

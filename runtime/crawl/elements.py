@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from lxml.etree import _Element
@@ -11,10 +12,11 @@ from lxml.etree import _Element
 from runtime.crawl.links import Reference, media_type, rel_tokens
 from runtime.crawl.text import one_line, text_of
 
-MAX_HREFS: Final = 50_000
+MAX_ELEMENTS: Final = 30_000
 MAX_TITLE: Final = 2_000
 MAX_REFERENCES: Final = 500
 MAX_HEADINGS: Final = 3
+MAX_TITLES: Final = 100
 
 _SCRIPT_TYPES: Final = frozenset(
     {"", "module", "text/javascript", "application/javascript", "text/babel", "application/x-javascript", "text/jsx"}
@@ -27,6 +29,7 @@ class Elements:
 
     robots_names: tuple[str, ...] = ()
     title: str = ""
+    titles: int = 0
     metas: dict[str, str] = field(default_factory=dict)
     robots: list[str] = field(default_factory=list)
     refreshes: list[str] = field(default_factory=list)
@@ -42,21 +45,22 @@ class Elements:
 def gather(root: _Element, agent: str) -> Elements:
     """Read the tree once. `agent` is our name in `<meta name>` beside `robots`."""
     found = Elements(robots_names=("robots", agent.lower()))
-    for element in root.iter(*_READERS):
+    for element in islice(root.iter(*_READERS), MAX_ELEMENTS):
         _READERS[str(element.tag)](element, found)
     return found
 
 
 def _hyperlink(element: _Element, found: Elements) -> None:
     href = element.get("href")
-    if href is not None and len(found.hrefs) < MAX_HREFS:
+    if href is not None:
         rel = element.get("rel")
         if rel is None or "nofollow" not in rel_tokens(rel):
             found.hrefs.append(href)
 
 
 def _title(element: _Element, found: Elements) -> None:
-    if not found.title and next(element.iterancestors("svg", "math"), None) is None:
+    found.titles += 1
+    if not found.title and found.titles <= MAX_TITLES and next(element.iterancestors("svg", "math"), None) is None:
         found.title = one_line((element.text or "")[: 4 * MAX_TITLE])[:MAX_TITLE]
 
 
@@ -100,10 +104,17 @@ def _meta(element: _Element, found: Elements) -> None:
         found.metas.setdefault("content-language", content)
 
 
+def _in_head(parent: _Element | None) -> bool:
+    """Whether the parent is the head, or the root: libxml2 leaves there what stands between `</head>` and the body."""
+    if parent is not None and parent.tag == "head":
+        parent = parent.getparent()
+    return parent is not None and parent.tag == "html" and parent.getparent() is None
+
+
 def _link(element: _Element, found: Elements) -> None:
-    """Only in the head: a `<link>` further down may be a visitor's (HTML Standard 4.2.4, "body-ok")."""
-    href, parent = element.get("href"), element.getparent()
-    if not href or parent is None or parent.tag != "head" or len(found.references) >= MAX_REFERENCES:
+    """Only before the body: a `<link>` further down may be a visitor's (HTML Standard 4.2.4, "body-ok")."""
+    href = element.get("href")
+    if not href or len(found.references) >= MAX_REFERENCES or not _in_head(element.getparent()):
         return
     found.references.append(
         Reference(href, rel_tokens(element.get("rel")), media_type(element.get("type")), element.get("hreflang") or "")

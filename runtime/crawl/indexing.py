@@ -13,6 +13,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
+MAX_CHARS: Final = 4_000
+"""More of one list is not read."""
+
 _AGENT: Final = re.compile(r"\s*([A-Za-z0-9_*][A-Za-z0-9_.*/-]*)\s*:(?!//)\s*")
 _VALUED: Final = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 _EXPIRY: Final = re.compile(r"unavailable_after\s*:\s*([^,]*(?:,\s*\d[^,]*)?)", re.IGNORECASE)
@@ -34,7 +37,7 @@ def read_directives(text: str, now: datetime | None) -> Directives:
 
     :param now: without it `unavailable_after` is not judged.
     """
-    expired = False
+    expired, text = False, text[:MAX_CHARS]
     for found in _EXPIRY.finditer(text):
         until = parse_date(found[1])
         expired |= now is not None and until is not None and until <= now
@@ -50,7 +53,7 @@ def read_robots_header(values: Iterable[str], agent: str, now: datetime | None) 
     result = Directives()
     for line in values:
         for name, directives in _by_agent(line):
-            if name is None or name == "*" or name.lower() == agent.lower():
+            if name is None or name == "*" or name.partition("/")[0].lower() == agent.lower():
                 result = result.also(read_directives(directives, now))
     return result
 
@@ -58,14 +61,17 @@ def read_robots_header(values: Iterable[str], agent: str, now: datetime | None) 
 def parse_date(text: str) -> datetime | None:
     """An RFC 822, RFC 850, asctime or ISO 8601 date as an aware instant (UTC where no zone is given), or None."""
     text = text.strip()
-    try:
-        parsed = datetime.fromisoformat(text)
-    except ValueError:
+    for read, written in (
+        (datetime.fromisoformat, text),
+        (parsedate_to_datetime, text),
+        (parsedate_to_datetime, f"{text} 00:00:00 GMT"),  # a date alone
+    ):
         try:
-            parsed = parsedate_to_datetime(text)
+            parsed = read(written)
         except (ValueError, TypeError, IndexError, OverflowError):
-            return None
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+            continue
+        return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    return None
 
 
 def _by_agent(line: str) -> list[tuple[str | None, str]]:
@@ -83,7 +89,7 @@ def _by_agent(line: str) -> list[tuple[str | None, str]]:
 def _pieces(line: str) -> list[str]:
     """The line cut at commas, but not at the comma of a date ("Wed, 25 Jun 2031")."""
     pieces: list[str] = []
-    for piece in line.split(","):
+    for piece in line[:MAX_CHARS].split(","):
         if pieces and re.search(r"unavailable_after\s*:\s*[A-Za-z]+$", pieces[-1].rstrip(), re.IGNORECASE):
             pieces[-1] += f",{piece}"
         else:

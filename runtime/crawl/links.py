@@ -12,7 +12,8 @@ _TARGET: Final = re.compile(r"[\s,]*<([^>]*)>")
 _PARAMETER: Final = re.compile(r"""\s*;\s*([^\s=;,<>"]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""")
 _WS: Final = r"[\t\n\f\r ]"
 _REFRESH: Final = re.compile(
-    rf"{_WS}*(?:[0-9]+|(?=\.))[0-9.]*+(?:{_WS}*[;,]{_WS}*|{_WS}+|$)(?:url{_WS}*={_WS}*)?(.*)", re.DOTALL | re.IGNORECASE
+    rf"{_WS}*(?:[0-9]++|(?=\.))[0-9.]*+(?:{_WS}*[;,]{_WS}*|{_WS}+|$)(?:url{_WS}*={_WS}*)?(.*)",
+    re.DOTALL | re.IGNORECASE,
 )
 
 

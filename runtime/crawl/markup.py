@@ -58,9 +58,24 @@ def parse_html(body: bytes, content_type: str) -> tuple[_Element | None, str]:
         root: _Element | None = etree.fromstring(data, _PARSER)
     except etree.LxmlError:
         root = None
-    if root is not None and next(root.iter("template"), None) is not None:
+    if root is None:
+        return None, codec
+    _collect_strays(root)
+    if next(root.iter("template"), None) is not None:
         for template in root.iter("template"):
             if template.get("shadowrootmode") is None:
                 template.tag = INERT
         etree.strip_elements(root, INERT, with_tail=False)
     return root, codec
+
+
+def _collect_strays(root: _Element) -> None:
+    """Put what follows `</body>` or `</html>` into the body, as the Standard does (13.2.6.4.19 and later).
+
+    libxml2 leaves it beside the body, or begins a second document.
+    """
+    body = root.find("body")
+    strays = [] if body is None else list(body.itersiblings())
+    strays += root.itersiblings()
+    for stray in strays:
+        (root if body is None else body).append(stray)

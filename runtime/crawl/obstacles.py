@@ -30,12 +30,10 @@ _CHALLENGE_SCRIPT: Final = re.compile(
     r"_cf_chl_opt|/cdn-cgi/challenge-platform/h/[a-z]/orchestrate"  # Cloudflare; its /scripts/jsd/ is on ordinary pages
     r"|window\.gokuProps"  # AWS WAF
     r"|(?:geo|ct)\.captcha-delivery\.com"  # DataDome
-    r"|window\._px(?:AppId|Captcha).*captcha"  # HUMAN (PerimeterX)
     r"|sucuri_cloudproxy_js"
     r"|/_sec/cp_challenge/"  # Akamai
     r"|/\.within\.website/x/cmd/anubis/"
-    r"|/\.well-known/ddos-guard/js-challenge",
-    re.DOTALL,
+    r"|/\.well-known/ddos-guard/js-challenge"
 )
 _CHALLENGE_IDS: Final = frozenset(
     {"challenge-form", "challenge-running", "challenge-error-title", "cf-challenge-running", "px-captcha"}

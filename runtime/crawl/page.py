@@ -31,7 +31,19 @@ __all__ = ["is_page_type", "read_page"]
 
 MARKDOWN_TYPES: Final = frozenset({"text/markdown", "text/x-markdown"})
 
-_UNSEEN: Final = ("script", "style", "noscript", "svg", "math", "iframe", "object", "textarea", "select", "title")
+_UNSEEN: Final = (
+    "script",
+    "style",
+    "noscript",
+    "svg",
+    "math",
+    "iframe",
+    "object",
+    "textarea",
+    "select",
+    "title",
+    "button",
+)
 _PERMALINKS: Final = "¶#§🔗"
 _LIMITS: Final = CrawlLimits()
 
@@ -104,7 +116,7 @@ def _content(root: _Element | None) -> _Element | None:
     """The body, with everything taken out that is not running text."""
     if root is None:
         return None
-    body = root.find("body")
+    body = next(root.iter("body"), None)
     if body is not None:
         etree.strip_elements(body, *_UNSEEN, with_tail=False)
     return body

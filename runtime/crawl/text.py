@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+from html.entities import html5
 from typing import Final, cast
 
 from lxml import etree
 from lxml.etree import _Element
 
 _STRING: Final = etree.XPath("string()", smart_strings=False)
+_ANGLE: Final = re.compile(r"[<>]|&(?:lt|gt|#0*6[02]|#x0*3[ce]);", re.IGNORECASE)
+_LEFT_OVER: Final = re.compile(r"&(?:[a-z]{2,8}|#[0-9]{1,7}|#x[0-9a-f]{1,6});", re.IGNORECASE)
 _LENGTH: Final = etree.XPath("string-length(normalize-space())")
 
 
 def one_line(text: str) -> str:
     """White space of every kind collapsed to single spaces, none at the ends."""
     return " ".join(text.split())
+
+
+def undouble(text: str) -> str:
+    """Decode character references that are left after the parser decoded once, where that is plainly a mistake.
+
+    `Tom &amp;amp; Jerry` in the source reads `Tom &amp; Jerry`: a template escaped twice. A text with angle brackets,
+    escaped or not, is left alone: it is about markup, and says what it means.
+    """
+    if "&" not in text or _ANGLE.search(text):
+        return text
+    return one_line(_LEFT_OVER.sub(_decoded, text))
 
 
 def text_of(element: _Element) -> str:
@@ -26,3 +42,8 @@ def text_of(element: _Element) -> str:
 def length_of(element: _Element) -> int:
     """How many characters `text_of` would have, cheaply (ASCII white space alone is collapsed)."""
     return int(cast("float", _LENGTH(element)))
+
+
+def _decoded(reference: re.Match[str]) -> str:
+    known = reference[0][1] == "#" or reference[0][1:] in html5
+    return unescape(reference[0]) if known else reference[0]
