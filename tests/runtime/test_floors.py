@@ -73,7 +73,7 @@ FILES = sorted(RUNTIME.rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(RUNTIME)))
-def test_a_file_imports_only_from_its_own_floor_or_below(path: Path):
+def test_a_file_imports_only_from_its_own_floor_or_below(path: Path) -> None:
     """No file reaches up: logic knows no adapter, an adapter no use case, a use case no door."""
     module = ".".join(path.relative_to(RUNTIME).with_suffix("").parts).removesuffix(".__init__")
     above = [
@@ -86,7 +86,7 @@ def test_a_file_imports_only_from_its_own_floor_or_below(path: Path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(RUNTIME)))
-def test_the_runtime_does_not_know_the_infrastructure(path: Path):
+def test_the_runtime_does_not_know_the_infrastructure(path: Path) -> None:
     """`runtime` runs anywhere; it never imports `cdk` or `aws_cdk`."""
     assert not [name for name in imports(path) if name.split(".")[0] in ("cdk", "aws_cdk")]
 
@@ -96,7 +96,7 @@ def test_the_runtime_does_not_know_the_infrastructure(path: Path):
     [path for path in FILES if floor(".".join(path.relative_to(RUNTIME).with_suffix("").parts)) < 5],
     ids=lambda path: str(path.relative_to(RUNTIME)),
 )
-def test_nothing_below_the_doors_reads_the_clock_or_the_environment(path: Path):
+def test_nothing_below_the_doors_reads_the_clock_or_the_environment(path: Path) -> None:
     """`now` is an argument and settings are values; only doors ask the machine."""
     calls = [
         ast.unparse(node) for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)

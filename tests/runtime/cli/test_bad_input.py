@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from runtime.sample.server import SampleServer, serve_in_thread
-from runtime.sample.site import SampleSite
+from runtime.sample.site import Answer, SampleSite
 from tests.runtime.cli.conftest import ROOT, Shell
 
 
@@ -29,7 +29,7 @@ from tests.runtime.cli.conftest import ROOT, Shell
         (("frobnicate",), 2, "No such command"),
     ],
 )
-def test_a_wrong_call_says_what_is_wrong(shell: Shell, args: tuple[str, ...], code: int, says: str):
+def test_a_wrong_call_says_what_is_wrong(shell: Shell, args: tuple[str, ...], code: int, says: str) -> None:
     """The sentence names the field or the address and what is allowed."""
     result = shell(*args)
 
@@ -38,7 +38,7 @@ def test_a_wrong_call_says_what_is_wrong(shell: Shell, args: tuple[str, ...], co
     assert "Traceback" not in result.stderr
 
 
-def test_private_addresses_are_refused_unless_allowed(shell: Shell):
+def test_private_addresses_are_refused_unless_allowed(shell: Shell) -> None:
     """Without --allow-private nothing is sent to a loopback address."""
     result = shell("crawl", shell.server.url, private=False)
 
@@ -46,11 +46,11 @@ def test_private_addresses_are_refused_unless_allowed(shell: Shell):
     assert shell.server.requests == []
 
 
-def test_a_site_that_disallows_us_is_not_enrolled(tmp_path: Path):
+def test_a_site_that_disallows_us_is_not_enrolled(tmp_path: Path) -> None:
     """robots.txt is obeyed, and the reason is said; no row is left behind."""
 
     class Closed(SampleSite):
-        def answers(self, base_url: str):
+        def answers(self, base_url: str) -> dict[str, Answer]:
             found = super().answers(base_url)
             robots = found["/robots.txt"]
             body = b"User-agent: *\nDisallow: /\n"
@@ -69,7 +69,7 @@ def test_a_site_that_disallows_us_is_not_enrolled(tmp_path: Path):
         assert {path for _, path, _ in server.requests} == {"/robots.txt"}
 
 
-def test_a_damaged_database_is_named(shell: Shell):
+def test_a_damaged_database_is_named(shell: Shell) -> None:
     """A file that is no database ends the command with its path and a way out; the file is left alone."""
     shell.home.mkdir(parents=True)
     (shell.home / "sites.db").write_bytes(b"this is not a database" * 100)
@@ -81,7 +81,7 @@ def test_a_damaged_database_is_named(shell: Shell):
     assert (shell.home / "sites.db").read_bytes().startswith(b"this is not")
 
 
-def test_a_home_that_cannot_be_used_is_named(shell: Shell, tmp_path: Path):
+def test_a_home_that_cannot_be_used_is_named(shell: Shell, tmp_path: Path) -> None:
     """A file where the folder should be is said so."""
     (tmp_path / "file").write_text("x")
 
@@ -91,7 +91,7 @@ def test_a_home_that_cannot_be_used_is_named(shell: Shell, tmp_path: Path):
     assert "--home" in result.stderr
 
 
-def test_an_output_that_cannot_be_written_is_named(shell: Shell):
+def test_an_output_that_cannot_be_written_is_named(shell: Shell) -> None:
     """A place that takes no file ends the crawl with the option's name."""
     result = shell("crawl", shell.server.url, "-o", "/dev/full/llms.txt")
 
@@ -99,7 +99,7 @@ def test_an_output_that_cannot_be_written_is_named(shell: Shell):
     assert "cannot be written" in result.stderr
 
 
-def test_a_full_disk_leaves_the_old_file(shell: Shell, sample: SampleSite):
+def test_a_full_disk_leaves_the_old_file(shell: Shell, sample: SampleSite) -> None:
     """When no file may grow any more the run fails with a sentence, and what was published stays whole."""
     assert shell("enroll", shell.server.url).code == 0
     before = shell("show", shell.server.url, "--file").stdout
@@ -115,7 +115,7 @@ def test_a_full_disk_leaves_the_old_file(shell: Shell, sample: SampleSite):
     assert "when to give up" in shell("show", shell.server.url, "--file").stdout
 
 
-def test_ctrl_c_ends_cleanly_and_the_next_run_continues(tmp_path: Path):
+def test_ctrl_c_ends_cleanly_and_the_next_run_continues(tmp_path: Path) -> None:
     """An interrupt gives the site back at once: the next run need not wait for the lease."""
     with serve_in_thread(SampleSite()) as server:
         shell = Shell(tmp_path / "home", server)

@@ -11,7 +11,7 @@ from runtime.sample.site import SampleSite
 from tests.runtime.cli.conftest import Shell
 
 
-def test_crawl_writes_the_file_of_the_sample_site(shell: Shell, tmp_path: Path, snapshot: SnapshotAssertion):
+def test_crawl_writes_the_file_of_the_sample_site(shell: Shell, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     """A one-off crawl gives the whole llms.txt and enrols nothing."""
     output = tmp_path / "llms.txt"
 
@@ -24,7 +24,7 @@ def test_crawl_writes_the_file_of_the_sample_site(shell: Shell, tmp_path: Path, 
     assert shell("sites", "--json").value == []
 
 
-def test_the_life_of_a_site(shell: Shell, sample: SampleSite, snapshot: SnapshotAssertion):
+def test_the_life_of_a_site(shell: Shell, sample: SampleSite, snapshot: SnapshotAssertion) -> None:
     """Enrol, change the site, recrawl, compare, roll back, and see that the next run does not undo it."""
     enrolled = shell("enroll", shell.server.url, "--max-pages", "100", "--json")
     assert enrolled.code == 0, enrolled.stderr
@@ -52,7 +52,7 @@ def test_the_life_of_a_site(shell: Shell, sample: SampleSite, snapshot: Snapshot
     assert shell.scrub(shell("runs", shell.server.url).stdout) == snapshot(name="runs")
 
 
-def test_why_gives_a_reason_for_every_url_left_out(shell: Shell, snapshot: SnapshotAssertion):
+def test_why_gives_a_reason_for_every_url_left_out(shell: Shell, snapshot: SnapshotAssertion) -> None:
     """Each URL that was met and is not listed has a reason that an owner understands."""
     shell("enroll", shell.server.url, "--max-pages", "100")
 
@@ -61,7 +61,7 @@ def test_why_gives_a_reason_for_every_url_left_out(shell: Shell, snapshot: Snaps
     assert "is listed" in listed.stdout
 
 
-def test_tick_prints_a_summary_that_adds_up(shell: Shell, snapshot: SnapshotAssertion):
+def test_tick_prints_a_summary_that_adds_up(shell: Shell, snapshot: SnapshotAssertion) -> None:
     """Paused sites are not looked at, resumed ones are due at once."""
     shell("enroll", shell.server.url)
 
@@ -75,7 +75,7 @@ def test_tick_prints_a_summary_that_adds_up(shell: Shell, snapshot: SnapshotAsse
     assert due.value["total"] == sum(due.value[name] for name in ("updated", "unchanged", "held", "errors", "deferred"))
 
 
-def test_pause_resume_and_unenroll(shell: Shell):
+def test_pause_resume_and_unenroll(shell: Shell) -> None:
     """A paused site stays paused, a forgotten one is gone, its published file is not."""
     shell("enroll", shell.server.url)
 
@@ -87,7 +87,7 @@ def test_pause_resume_and_unenroll(shell: Shell):
     assert list((shell.home / "published").rglob("llms.txt"))
 
 
-def test_a_new_secret_is_shown_once(shell: Shell):
+def test_a_new_secret_is_shown_once(shell: Shell) -> None:
     """`secret` rotates; no other command ever prints one."""
     enrolled = shell("enroll", shell.server.url, "--json").value["webhook_secret"]
 

@@ -45,7 +45,7 @@ def reason(result: CrawlResult, path: str) -> Left | None:
     return next((item.reason for item in result.left_out if item.url == HOME[:-1] + path), None)
 
 
-def test_the_result_does_not_depend_on_timing():
+def test_the_result_does_not_depend_on_timing() -> None:
     """Answers that arrive in any order give the same pages, the same reasons and the same choice under a limit."""
 
     class Jittery(Site):
@@ -67,7 +67,7 @@ def test_the_result_does_not_depend_on_timing():
     assert all((r.pages, r.left_out, r.home) == (first.pages, first.left_out, first.home) for r in results)
 
 
-def test_every_url_that_is_not_listed_has_a_reason():
+def test_every_url_that_is_not_listed_has_a_reason() -> None:
     """Robots, noindex, canonical, redirect, off site, wrong type, errors and exclusion are told apart."""
     robots = "User-agent: *\nDisallow: /\n\nUser-agent: LlmsTxtBot\nDisallow: /private/\n"
     expected = {
@@ -108,10 +108,12 @@ def test_every_url_that_is_not_listed_has_a_reason():
     assert not any("/private/" in url or "blog" in url or "other.example" in url for url in site.log)
 
 
-def test_a_menu_on_every_page_costs_nothing():
+def test_a_menu_on_every_page_costs_nothing() -> None:
     """De-duplication happens when a URL is queued; every page is asked for once (D-50)."""
     menu = [f"/p{n}" for n in range(20)]
-    site = Site({HOME: page("Home", *menu)} | {f"{HOME}p{n}": page(f"P{n}", *menu, "/") for n in range(20)})
+    replies: Replies = {HOME: page("Home", *menu)}
+    replies |= {f"{HOME}p{n}": page(f"P{n}", *menu, "/") for n in range(20)}
+    site = Site(replies)
 
     result = crawl(site)
 
@@ -119,7 +121,7 @@ def test_a_menu_on_every_page_costs_nothing():
     assert len(site.log) == len(set(site.log))
 
 
-def test_the_entry_page_says_why_a_site_cannot_be_entered():
+def test_the_entry_page_says_why_a_site_cannot_be_entered() -> None:
     """A site that answers 503 has no pages, is not complete and says what happened."""
     result = crawl(Site({HOME: (503, HTML, b"down")}))
 
@@ -127,7 +129,7 @@ def test_the_entry_page_says_why_a_site_cannot_be_entered():
     assert "503" in result.problem
 
 
-def test_old_versions_and_translations_are_left_out():
+def test_old_versions_and_translations_are_left_out() -> None:
     """Of `/v1/a`, `/v2/a` and `/latest/a` the last is listed; of a page and its translation the x-default (U23, U51)."""
     alternates = (
         '<link rel="alternate" hreflang="en" href="/en/a"><link rel="alternate" hreflang="de" href="/de/a">'
@@ -150,10 +152,11 @@ def test_old_versions_and_translations_are_left_out():
     assert reason(result, "/de/a") is Left.OTHER_LANGUAGE
 
 
-def test_a_crawl_that_runs_out_of_its_budget_is_not_complete():
+def test_a_crawl_that_runs_out_of_its_budget_is_not_complete() -> None:
     """The byte budget of a site ends the crawl, and the result says so."""
     many: Replies = {f"{HOME}p{n}": page("P" * 2_000) for n in range(40)}
-    site = Site({HOME: page("Home", *(f"/p{n}" for n in range(40)))} | many)
+    many[HOME] = page("Home", *(f"/p{n}" for n in range(40)))
+    site = Site(many)
     limits = CrawlLimits(requests_per_second=0, bytes_per_site=20_000, connections_per_host=1)
 
     result = crawl(site, limits=limits)
@@ -163,7 +166,7 @@ def test_a_crawl_that_runs_out_of_its_budget_is_not_complete():
     assert any(item.reason is Left.LIMIT for item in result.left_out)
 
 
-def test_a_redirect_may_not_lead_where_a_link_may_not():
+def test_a_redirect_may_not_lead_where_a_link_may_not() -> None:
     """robots.txt and the site's bounds are asked before every hop (RFC 9309 2.2.2, D-37)."""
     site = Site(
         {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -26,7 +27,7 @@ class Edited:
 
     def __init__(self) -> None:
         self.titles = {name: f"Title of {name}" for name in NAMES}
-        self.links: dict[str, tuple[str, ...]] = {name: () for name in NAMES}
+        self.links: dict[str, tuple[str, ...]] = dict.fromkeys(NAMES, ())
         self.moved = dict.fromkeys(NAMES, "2026-05-01T00:00:00Z")
         self.site = Site()
         self.refresh()
@@ -42,7 +43,7 @@ class Edited:
         self.site.replies = replies
 
     @staticmethod
-    def _tagged(reply: Reply):
+    def _tagged(reply: Reply) -> Callable[[httpx.Request], Reply]:
         tag = f'"{hash(reply[2]) & 0xFFFFFFFF:x}"'
 
         def answer(request: httpx.Request) -> Reply:
@@ -77,7 +78,9 @@ async def full_text(service: Service, row: Row) -> str:
 
 @settings(max_examples=25, deadline=None)
 @given(history=st.lists(st.tuples(edits, st.booleans()), min_size=1, max_size=5))
-def test_any_history_of_edits_gives_the_file_of_a_full_crawl(history: list[tuple[list[tuple[str, str, int]], bool]]):
+def test_any_history_of_edits_gives_the_file_of_a_full_crawl(
+    history: list[tuple[list[tuple[str, str, int]], bool]],
+) -> None:
     """Whatever was edited between the looks, forced or not, the published bytes are those of a full crawl."""
 
     async def play(home: Path) -> None:
@@ -101,7 +104,7 @@ def test_any_history_of_edits_gives_the_file_of_a_full_crawl(history: list[tuple
         asyncio.run(play(Path(folder)))
 
 
-async def test_ten_edits_cost_about_ten_requests(tmp_path: Path):
+async def test_ten_edits_cost_about_ten_requests(tmp_path: Path) -> None:
     """With dated sitemaps an edit costs its own page, the home page, the sitemap and robots.txt."""
     edited = Edited()
     service = Service(tmp_path, edited.site)
@@ -121,7 +124,7 @@ async def test_ten_edits_cost_about_ten_requests(tmp_path: Path):
     service.sites.close()
 
 
-async def test_a_site_whose_validators_lie_is_fetched_in_full(tmp_path: Path):
+async def test_a_site_whose_validators_lie_is_fetched_in_full(tmp_path: Path) -> None:
     """Bytes that change under an unchanged entity tag end the belief in 304s (N4)."""
     text = "Home"
     frozen = {"etag": '"always"'}
@@ -150,7 +153,7 @@ async def test_a_site_whose_validators_lie_is_fetched_in_full(tmp_path: Path):
     service.sites.close()
 
 
-async def test_a_crawl_that_runs_out_of_time_goes_on_where_it_stopped(service: Service):
+async def test_a_crawl_that_runs_out_of_time_goes_on_where_it_stopped(service: Service) -> None:
     """Nothing is published in between, and no page is fetched twice (P8)."""
     row = await service.enroll()
     claim = await service.sites.claim_site(row.id, lease_seconds=300, owner="test", force=True)

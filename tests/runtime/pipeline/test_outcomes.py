@@ -11,7 +11,7 @@ from tests.runtime.pipeline.conftest import BASE, DAY, Service
 from tests.stand_ins.site import HTML, page, sitemap, text
 
 
-async def test_a_first_run_publishes_the_file(service: Service):
+async def test_a_first_run_publishes_the_file(service: Service) -> None:
     """A new site is crawled and published; the row names the hash and the public URL."""
     row = await service.enroll()
 
@@ -24,7 +24,7 @@ async def test_a_first_run_publishes_the_file(service: Service):
     assert finished.site.sentinel_url == f"{BASE}/sitemap.xml"
 
 
-async def test_a_quiet_sitemap_spares_the_crawl(service: Service):
+async def test_a_quiet_sitemap_spares_the_crawl(service: Service) -> None:
     """When every lastmod is what it was, a due site costs robots.txt and the sitemap, and ends `unchanged_sitemap`."""
     await service.run(await service.enroll())
 
@@ -34,7 +34,7 @@ async def test_a_quiet_sitemap_spares_the_crawl(service: Service):
     assert service.site.log == [f"{BASE}/robots.txt", f"{BASE}/sitemap.xml"]
 
 
-async def test_a_moved_lastmod_with_equal_pages_is_unchanged_content(service: Service):
+async def test_a_moved_lastmod_with_equal_pages_is_unchanged_content(service: Service) -> None:
     """A bumped date without a change crawls once, publishes nothing, and the next look is spared again (C8, D-9)."""
     await service.run(await service.enroll())
     before = service.published
@@ -49,7 +49,7 @@ async def test_a_moved_lastmod_with_equal_pages_is_unchanged_content(service: Se
     assert service.published == before
 
 
-async def test_one_edited_page_changes_one_entry(service: Service):
+async def test_one_edited_page_changes_one_entry(service: Service) -> None:
     """A retitled page with a new lastmod is found, and the diff is its line alone."""
     await service.run(await service.enroll())
     before = service.published.splitlines()
@@ -65,7 +65,7 @@ async def test_one_edited_page_changes_one_entry(service: Service):
     assert len(set(before) - set(after)) == 1
 
 
-async def test_a_site_that_is_down_keeps_its_file(service: Service):
+async def test_a_site_that_is_down_keeps_its_file(service: Service) -> None:
     """A crawl without a home page fails, keeps the file and the hash, and backs off (D-1, D-20)."""
     finished = await service.run(await service.enroll())
     before, sha = service.published, finished.site.latest_llms_hash
@@ -82,7 +82,7 @@ async def test_a_site_that_is_down_keeps_its_file(service: Service):
     assert run.site.next_crawl_at > service.now
 
 
-async def test_a_collapsed_crawl_is_held_and_confirmed(service: Service):
+async def test_a_collapsed_crawl_is_held_and_confirmed(service: Service) -> None:
     """Two of thirteen pages do not replace the file; the operator may confirm them (D-1, N2)."""
     finished = await service.run(await service.enroll())
     before = service.published
@@ -105,7 +105,7 @@ async def test_a_collapsed_crawl_is_held_and_confirmed(service: Service):
     assert "guide-01" not in service.published
 
 
-async def test_a_webhook_forces_a_crawl_that_the_sitemap_would_spare(service: Service):
+async def test_a_webhook_forces_a_crawl_that_the_sitemap_would_spare(service: Service) -> None:
     """A forced run is not stopped by a sitemap that has not moved (D9)."""
     row = (await service.run(await service.enroll())).site
     service.site.replies[f"{BASE}/guide-03"] = page("Guide three, rewritten")
@@ -118,7 +118,7 @@ async def test_a_webhook_forces_a_crawl_that_the_sitemap_would_spare(service: Se
     assert "rewritten" in service.published
 
 
-async def test_a_webhook_during_a_crawl_is_not_lost(service: Service):
+async def test_a_webhook_during_a_crawl_is_not_lost(service: Service) -> None:
     """A request that comes while the site is crawled leaves the site due when the run commits (D-18)."""
     row = await service.enroll()
     claim = await service.sites.claim_site(row.id, lease_seconds=300, owner="test", force=True)
@@ -133,7 +133,7 @@ async def test_a_webhook_during_a_crawl_is_not_lost(service: Service):
     assert finished.site.next_crawl_at <= service.now
 
 
-async def test_a_missing_object_is_put_back(service: Service):
+async def test_a_missing_object_is_put_back(service: Service) -> None:
     """Equal content with a lost public file is healed, not skipped for ever (D-2)."""
     await service.run(await service.enroll())
     before = service.published
@@ -145,7 +145,7 @@ async def test_a_missing_object_is_put_back(service: Service):
     assert (summary.unchanged, summary.errors) == (1, 0)
 
 
-async def test_robots_that_shuts_us_out_empties_nothing(service: Service):
+async def test_robots_that_shuts_us_out_empties_nothing(service: Service) -> None:
     """`Disallow: /` holds the file as it is and fetches no page (F-28)."""
     finished = await service.run(await service.enroll())
     before = service.published
@@ -157,7 +157,7 @@ async def test_robots_that_shuts_us_out_empties_nothing(service: Service):
     assert service.site.log == [f"{BASE}/robots.txt"]
 
 
-async def test_the_maximum_staleness_forces_a_full_check(service: Service):
+async def test_the_maximum_staleness_forces_a_full_check(service: Service) -> None:
     """A sitemap that never moves is not believed for longer than the maximum staleness (D-10, C5)."""
     await service.run(await service.enroll())
     service.site.replies[f"{BASE}/guide-03"] = page("Guide three, rewritten")
@@ -168,7 +168,7 @@ async def test_the_maximum_staleness_forces_a_full_check(service: Service):
     assert (quiet.processed, forced.updated) == (0, 1)
 
 
-async def test_a_site_that_fails_for_long_is_disabled(service: Service):
+async def test_a_site_that_fails_for_long_is_disabled(service: Service) -> None:
     """Ten failures in a row over more than a week disable the site; resuming it makes it due at once (F-72)."""
     row = await service.enroll()
     for url in list(service.site.replies):
@@ -185,7 +185,7 @@ async def test_a_site_that_fails_for_long_is_disabled(service: Service):
     assert (await service.tick(after=8 * DAY)).total == 0
 
 
-async def test_an_unreadable_state_starts_from_a_full_crawl(service: Service):
+async def test_an_unreadable_state_starts_from_a_full_crawl(service: Service) -> None:
     """The state object is a cache: a damaged one is reported and replaced, and the file stays right."""
     row = (await service.run(await service.enroll())).site
     before = service.published
