@@ -48,9 +48,10 @@ class NoWeb:
 
 @dataclass
 class Bench:
-    """`sites` are the fixture's by name, `said` every event, `log` every line at every level."""
+    """`said` is every event, `log` every line at every level; a quiet one keeps neither."""
 
     fixture: dict[str, Any]
+    quiet: bool = False
     store: SqliteSites = field(init=False)
     world: World = field(init=False)
     now: datetime = field(init=False)
@@ -115,6 +116,8 @@ class Bench:
             return {row["base_url"]: dict(row) for row in db.execute("SELECT * FROM crawl_sites")}
 
     def event(self, name: str, **fields: Any) -> None:
+        if self.quiet:
+            return
         self.said.append((name, fields))
         self.log.append(json.dumps({"event": name, **fields}, default=str))
 
