@@ -55,6 +55,40 @@ def teach_secrets() -> None:
     handler["delete"] = lambda physical_id, properties: delete(name_of(physical_id), properties)
 
 
+def teach_batch_actions() -> None:
+    """On AWS the batch calls of SQS want the permission of the single call; there is no sqs:SendMessageBatch to grant."""
+    from ministack.core import iam_actions  # type: ignore[import-untyped]
+
+    extract = iam_actions.extract_iam_action
+
+    def as_aws(service: str, *rest: Any) -> str | None:
+        action: str | None = extract(service, *rest)
+        return action.removesuffix("Batch") if action and action.startswith("sqs:") else action
+
+    iam_actions.extract_iam_action = as_aws
+
+
+def accept_metric_math() -> None:
+    """Accept alarms on expressions, which ministack refuses; nothing here evaluates alarms anyway."""
+    from ministack.services.cloudformation import provisioners
+
+    handler = provisioners._RESOURCE_HANDLERS["AWS::CloudWatch::Alarm"]
+    create, delete = handler["create"], handler["delete"]
+
+    def create_or_accept(logical_id: str, properties: dict[str, Any], stack: str) -> Result:
+        if "Metrics" not in properties:
+            created: Result = create(logical_id, properties, stack)
+            return created
+        name = properties["AlarmName"]
+        return name, {"Arn": f"arn:aws:cloudwatch:{os.environ['MINISTACK_REGION']}::alarm:{name}"}
+
+    def delete_or_forget(physical_id: str, properties: dict[str, Any]) -> None:
+        if "Metrics" not in properties:
+            delete(physical_id, properties)
+
+    handler["create"], handler["delete"] = create_or_accept, delete_or_forget
+
+
 def accept_types(*names: str) -> None:
     """Accept resource types that have no service behind them here."""
     from ministack.services.cloudformation import provisioners
@@ -80,6 +114,8 @@ def main() -> int:
     from ministack.app import main as serve  # type: ignore[import-untyped]
 
     teach_secrets()
+    teach_batch_actions()
+    accept_metric_math()
     accept_types(*MONITORING_ONLY)
     serve()
     return 0
