@@ -6,7 +6,7 @@ the stores use their own ("the database clock"), everything else is given `now`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -39,6 +39,15 @@ class Web(Protocol):
         :raises Refused: the gate does not let this URL, or a redirect target, out.
         :raises FetchFailed: no answer (DNS, connection, deadline, unsupported coding, redirect loop).
         :raises HopRefused: `may_visit` refused a hop.
+        """
+
+    async def post(self, url: str, *, body: bytes, headers: Mapping[str, str], max_bytes: int) -> Response:
+        """POST once, to where the gate lets it: no redirect is followed, and nothing is sent a second time.
+
+        Any status is an answer; its body is cut at `max_bytes`.
+
+        :raises Refused: the gate does not let this URL out.
+        :raises FetchFailed: no answer; the message may have arrived all the same.
         """
 
     async def set_pace(self, host: str, delay_seconds: float) -> None:

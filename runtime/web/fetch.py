@@ -1,4 +1,4 @@
-"""The fetch client: every request to a web site goes through `FetchClient.get` and nothing else.
+"""The fetch client: every request to a web site goes through `FetchClient.get` or `.post` and nothing else.
 
 Each hop is judged by the gate, offered to the caller's `may_visit`, looked up once, pinned, and read under caps. What
 the wire is does not matter here (`runtime.web.wire`).
@@ -7,7 +7,7 @@ the wire is does not matter here (`runtime.web.wire`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from runtime.errors import FetchFailed, HopRefused, Misconfigured, Refused
@@ -117,8 +117,26 @@ class FetchClient:
                 raise FetchFailed(following.url, "the redirects took the time of the request", code="timeout")
             target = following
 
+    async def post(self, url: str, *, body: bytes, headers: Mapping[str, str], max_bytes: int) -> Response:
+        """See `runtime.ports.Web.post`; the codes of `FetchFailed` are those of `get`."""
+        target = check_url(url, self._policy)
+        lines = [*self._request_headers("*/*", None, None), *((n, v) for n, v in headers.items() if _sendable(v))]
+        async with self._pace.turn(target.host):
+            answer = await self._send(target, lines, self._limits.request_deadline_seconds, redirected=False, body=body)
+            try:
+                text, complete = await self._read(target, answer, max_bytes)
+            finally:
+                await answer.close()
+        return Response(target.url, answer.status, answer.headers, text, complete, (target.url,))
+
     async def _send(
-        self, target: Target, headers: Sequence[tuple[str, str]], left: float, *, redirected: bool
+        self,
+        target: Target,
+        headers: Sequence[tuple[str, str]],
+        left: float,
+        *,
+        redirected: bool,
+        body: bytes | None = None,
     ) -> Answer:
         limits, now = self._limits, asyncio.get_running_loop().time()
         end = now + left
@@ -131,7 +149,7 @@ class FetchClient:
         due = Deadlines(end, now + limits.connect_seconds, now + limits.first_byte_seconds, now + RATE_GRACE_SECONDS)
         self.requests += 1
         try:
-            return await self._wire.send(target, addresses, headers, due)
+            return await self._wire.send(target, addresses, headers, due, body)
         except WireError as error:
             raise FetchFailed(target.url, str(error), code=error.code) from None
 

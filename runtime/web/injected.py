@@ -33,10 +33,16 @@ class HttpxWire:
         self._transport = transport
 
     async def send(
-        self, target: Target, addresses: Sequence[str], headers: Sequence[tuple[str, str]], deadlines: Deadlines
+        self,
+        target: Target,
+        addresses: Sequence[str],
+        headers: Sequence[tuple[str, str]],
+        deadlines: Deadlines,
+        body: bytes | None = None,
     ) -> _HttpxAnswer:
         raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-        request = httpx.Request("GET", target.url, headers=raw, extensions={"addresses": tuple(addresses)})
+        method, extensions = "GET" if body is None else "POST", {"addresses": tuple(addresses)}
+        request = httpx.Request(method, target.url, headers=raw, content=body, extensions=extensions)
         try:
             async with asyncio.timeout_at(min(deadlines.first_byte, deadlines.end)):
                 response = await self._transport.handle_async_request(request)

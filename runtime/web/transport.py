@@ -79,10 +79,16 @@ class PinnedTransport:
         self._by_key: dict[_Key, list[Connection]] = {}
 
     async def send(
-        self, target: Target, addresses: Sequence[str], headers: Sequence[tuple[str, str]], deadlines: Deadlines
+        self,
+        target: Target,
+        addresses: Sequence[str],
+        headers: Sequence[tuple[str, str]],
+        deadlines: Deadlines,
+        body: bytes | None = None,
     ) -> _Exchange:
-        head = _head(target, headers)
-        kept = self._take(target, addresses)
+        head = _head(target, headers, body)
+        # A POST is not asked twice (RFC 9110 9.2.2), so it does not go where it may find the connection closed.
+        kept = self._take(target, addresses) if body is None else None
         if kept is not None:
             key, connection = kept
             try:
@@ -205,8 +211,9 @@ class _Exchange:
         self._pool.release(self._key, self._connection)
 
 
-def _head(target: Target, headers: Sequence[tuple[str, str]]) -> bytes:
-    lines = [f"GET {target.path} HTTP/1.1\r\nhost: {target.authority}\r\n"]
+def _head(target: Target, headers: Sequence[tuple[str, str]], body: bytes | None) -> bytes:
+    method = "GET" if body is None else "POST"
+    lines = [f"{method} {target.path} HTTP/1.1\r\nhost: {target.authority}\r\n"]
     lines += [f"{name}: {value}\r\n" for name, value in headers]
-    lines.append("\r\n")
-    return "".join(lines).encode("latin-1")
+    lines.append("\r\n" if body is None else f"content-length: {len(body)}\r\n\r\n")
+    return "".join(lines).encode("latin-1") + (body or b"")

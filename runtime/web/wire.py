@@ -56,8 +56,16 @@ class Answer(Protocol):
 
 class Wire(Protocol):
     async def send(
-        self, target: Target, addresses: Sequence[str], headers: Sequence[tuple[str, str]], deadlines: Deadlines
+        self,
+        target: Target,
+        addresses: Sequence[str],
+        headers: Sequence[tuple[str, str]],
+        deadlines: Deadlines,
+        body: bytes | None = None,
     ) -> Answer:
-        """GET `target` from one of `addresses`, which the gate has judged. :raises WireError: no answer."""
+        """GET `target` from one of `addresses`, which the gate has judged; with a body, POST it, once.
+
+        :raises WireError: no answer.
+        """
 
     async def aclose(self) -> None: ...
