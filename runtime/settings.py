@@ -1,6 +1,6 @@
 """Deployment settings, read once from a mapping (the environment at a door; a dict in a test).
 
-Secrets are not here: a door reads them from Secrets Manager by the ARNs below and passes values on.
+Secrets are not read here: a door reads them from Secrets Manager by their ARNs and passes values on.
 """
 
 from __future__ import annotations
@@ -53,7 +53,11 @@ class FetchPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is the same for every site of a deployment."""
+    """What is the same for every site of a deployment.
+
+    `notify_url` is told of every site's changes, signed with `notify_secrets` (several while one is being rotated); a
+    site that fails is reported after `notify_after_failures` in a row.
+    """
 
     stage: str = "local"
     limits: CrawlLimits = field(default_factory=CrawlLimits)
@@ -64,6 +68,9 @@ class Settings:
     tick_slack_seconds: int = 300
     debounce_seconds: int = 300
     max_stale_days: int = 30
+    notify_url: str = ""
+    notify_secrets: tuple[str, ...] = field(default=(), repr=False)
+    notify_after_failures: int = 3
     jitter_fraction: float = 0.1
 
 

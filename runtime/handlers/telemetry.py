@@ -22,6 +22,13 @@ OUTCOME_METRICS = {
     Outcome.FAILED: names.SITES_FAILED,
     Outcome.DEFERRED: names.SITES_DEFERRED,
 }
+COUNTED = {
+    "tick_completed": names.TICKS_COMPLETED,
+    "notification_sent": names.NOTIFICATIONS_SENT,
+    "notification_failed": names.NOTIFICATIONS_FAILED,
+}
+"""Events that are counted as they are."""
+
 SECONDS = frozenset({names.RUN_SECONDS, names.TICK_SECONDS, names.OLDEST_DUE_SECONDS})
 MAX_FIELD_CHARS = 1_000
 """A line stays far below CloudWatch's limit, whatever a site put into an error."""
@@ -55,8 +62,8 @@ class CloudEvents:
                     self.add(metric, value)
         elif name in (names.WEBHOOK_ACCEPTED, names.WEBHOOK_UNAUTHORIZED):
             self.add(name, 1)
-        elif name == "tick_completed":
-            self.add(names.TICKS_COMPLETED, 1)
+        elif name in COUNTED:
+            self.add(COUNTED[name], 1)
 
     def add(self, metric: str, value: float) -> None:
         unit = MetricUnit.Seconds if metric in SECONDS else MetricUnit.Count

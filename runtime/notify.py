@@ -1,0 +1,135 @@
+"""Tells a site's owner and the operator what a run came to, by a signed POST to the address each of them gave.
+
+A message goes out through the fetch gate like any request. What cannot be delivered is a `notification_failed` event,
+which is logged and counted; the run that it tells of is committed already, and does not fail with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from runtime import webhook
+from runtime.document.changes import ChangeRecord
+from runtime.errors import FetchFailed, Refused
+from runtime.models import Commit, Site
+from runtime.notice import Notice, notice_of
+from runtime.ports import World
+from runtime.reading import Response
+
+ATTEMPTS = 4
+FIRST_WAIT_SECONDS = 1.0
+WAIT_FACTOR = 3.0
+TOTAL_SECONDS = 25.0
+"""All tries together: a worker that is about to be ended still has time for them."""
+
+MAX_RETRY_AFTER_SECONDS = 10
+MAX_ANSWER_BYTES = 4_096
+RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Addressee:
+    """`role` is `site` or `service`; every secret signs, so that a receiver may rotate."""
+
+    role: str
+    url: str
+    secrets: Sequence[str] = field(repr=False)
+
+
+async def after_run(
+    world: World,
+    before: Site,
+    row: Site,
+    commit: Commit,
+    changes: ChangeRecord | None,
+    *,
+    sleep: Sleep = asyncio.sleep,
+) -> None:
+    """Send what is worth telling about a committed run to whoever asked for it.
+
+    :param before: the row as it was claimed. :param row: as it was committed.
+    """
+    addressees = addressees_of(world, row)
+    if not addressees:
+        return
+    notice = notice_of(
+        before, row, commit, changes, now=world.clock(), after_failures=world.settings.notify_after_failures
+    )
+    if notice is None:
+        return
+    await asyncio.gather(*(_deliver(world, row, addressee, notice, sleep) for addressee in addressees))
+
+
+def addressees_of(world: World, row: Site) -> list[Addressee]:
+    settings = world.settings
+    given = [
+        Addressee("site", row.options.notify_url, webhook.valid_secrets(row, world.clock())),
+        Addressee("service", settings.notify_url, settings.notify_secrets),
+    ]
+    return [addressee for addressee in given if addressee.url]
+
+
+async def _deliver(world: World, row: Site, to: Addressee, notice: Notice, sleep: Sleep) -> None:
+    said = {
+        "site_id": row.id,
+        "run_id": notice.id,
+        "type": notice.kind,
+        "to": to.role,
+        "host": urlsplit(to.url).hostname,  # the rest of the address may be a secret of the receiver's
+    }
+    tries = 0
+    why = ""
+    try:
+        async with asyncio.timeout(TOTAL_SECONDS):
+            for tries in range(1, ATTEMPTS + 1):
+                why, wait = await _attempt(world, to, notice)
+                if not why:
+                    world.events.event("notification_sent", tries=tries, **said)
+                    return
+                if wait is None or tries == ATTEMPTS:
+                    break
+                await sleep(max(wait, wait_before(notice.id, tries)))
+    except TimeoutError:
+        why = f"{why}, then out of time" if tries > 1 else "timeout"
+    world.events.event("notification_failed", tries=tries, why=why, **said)
+
+
+async def _attempt(world: World, to: Addressee, notice: Notice) -> tuple[str, float | None]:
+    """One try: why it failed (empty: it did not), and the least wait before another, None when that is pointless."""
+    headers = {
+        "content-type": "application/json",
+        **webhook.signed_headers(
+            to.secrets, message_id=notice.id, timestamp=int(world.clock().timestamp()), body=notice.body
+        ),
+    }
+    try:
+        answer = await world.web.post(to.url, body=notice.body, headers=headers, max_bytes=MAX_ANSWER_BYTES)
+    except FetchFailed as error:
+        return error.code, 0.0
+    except Refused as error:
+        return error.code, None
+    if 200 <= answer.status < 300:
+        return "", None
+    return f"status_{answer.status}", _wait_asked_for(answer)
+
+
+def _wait_asked_for(answer: Response) -> float | None:
+    """A redirect or a refusal is final; an overload says how long to wait, or nothing."""
+    if answer.status not in RETRIED:
+        return None
+    asked = answer.header("retry-after") or "0"
+    seconds = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 6 else 0
+    return float(seconds) if seconds <= MAX_RETRY_AFTER_SECONDS else None
+
+
+def wait_before(message_id: str, tries: int) -> float:
+    """Seconds before the next try: 1, 3, 9, each between half and all of it, by the message."""
+    digest = hashlib.sha256(f"{message_id}/{tries}".encode()).digest()
+    share = int.from_bytes(digest[:4]) / 2**32
+    return FIRST_WAIT_SECONDS * WAIT_FACTOR ** (tries - 1) * (1 + share) / 2
