@@ -17,7 +17,7 @@ from runtime.models import Site as Row
 from runtime.state import SiteState
 from runtime.survey import survey
 from tests.runtime.pipeline.conftest import BASE, DAY, Service
-from tests.stand_ins.site import HTML, Reply, Site, page, sitemap
+from tests.stand_ins.site import HTML, Replies, Reply, Site, page, sitemap
 
 NAMES = [f"page-{n}" for n in range(8)]
 
@@ -33,7 +33,7 @@ class Edited:
         self.refresh()
 
     def refresh(self) -> None:
-        replies = {
+        replies: Replies = {
             f"{BASE}/{name}": self._tagged(page(title, *self.links[name])) for name, title in self.titles.items()
         }
         replies |= {f"{BASE}/{name}": (410, HTML, b"gone") for name in NAMES if name not in self.titles}
