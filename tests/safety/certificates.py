@@ -19,7 +19,10 @@ _UNTIL = dt.datetime(2120, 1, 1, tzinfo=dt.UTC)
 
 
 class Authority:
+    """`asked` lists the server names of the handshakes, as clients sent them."""
+
     def __init__(self) -> None:
+        self.asked: list[str | None] = []
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Authority of the tests")])
         self._certificate = self._sign(self._name, self._key.public_key(), None)
@@ -38,11 +41,11 @@ class Authority:
         outer = self._context_for(always or "no-name.example")
 
         def choose(connection: ssl.SSLObject | ssl.SSLSocket, name: str | None, _: ssl.SSLContext) -> None:
+            self.asked.append(name)
             if name and not always:
                 connection.context = self._context_for(name)
 
-        if not always:
-            outer.sni_callback = choose
+        outer.sni_callback = choose
         return outer
 
     def _context_for(self, name: str) -> ssl.SSLContext:

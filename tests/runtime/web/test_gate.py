@@ -237,7 +237,7 @@ def test_a_reference_may_change_host_scheme_and_port() -> None:
         ("a" * 3000, "url_too_long"),
     ],
 )
-def test_a_reference_is_judged_before_it_is_joined(reference: str, code: str) -> None:
+def test_a_reference_is_judged_as_it_was_written(reference: str, code: str) -> None:
     """Joining must not clean up what a browser would read in another way."""
     with pytest.raises(Refused) as caught:
         resolve_reference(BASE, reference, OPEN)

@@ -401,6 +401,19 @@ def test_bomb_049_a_flood_of_headers_is_refused(head: bytes) -> None:
     assert site.connections == 1
 
 
+def test_a_header_without_end_is_not_collected() -> None:
+    """One header that goes on for ever is given up after 64 KiB, long before the deadline."""
+
+    async def endless(site: Site, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await site.send(writer, b"HTTP/1.1 200 OK\r\nX-Long: ")
+        while True:
+            await site.send(writer, b"a" * 65_536)
+
+    error, site, _ = failure(acting(endless))
+    assert error.code == "protocol_error"
+    assert site.sent < BUFFERS
+
+
 def test_a_hundred_headers_are_fine() -> None:
     """The cap is a cap, not a habit."""
     wire = message(b"ok", headers=[f"X-{n}: a" for n in range(99)])
@@ -413,7 +426,8 @@ def test_bomb_050_early_hints_without_end_are_refused() -> None:
     answer, _, _ = fetch(answers(hint * 10 + message(b"ok")))
     assert answer.body == b"ok"
     assert answer.header("link") is None
-    assert failure(answers(hint * 3000 + message(b"ok")))[0].code == "protocol_error"
+    for count in (11, 3000):
+        assert failure(answers(hint * count + message(b"ok")))[0].code == "protocol_error"
 
 
 def test_switching_protocols_is_refused() -> None:
@@ -493,6 +507,26 @@ def test_an_answer_nobody_asked_for_closes_the_connection() -> None:
             return first.body, second.body, visit.site.connections
 
     assert run(main()) == (b"one", b"two", 2)
+
+
+def test_an_answer_that_comes_unasked_later_closes_the_connection() -> None:
+    """Bytes on a resting connection are never the answer to the next request."""
+
+    async def unasked(site: Site, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await site.send(writer, message(b"one"))
+        await asyncio.sleep(1)
+        await site.send(writer, message(b"evil"))
+        await site.head(reader)
+        await site.send(writer, message(b"two"))
+
+    async def main() -> tuple[bytes, bytes, int]:
+        async with Visit(acting(unasked)) as visit:
+            first = await visit.get("/1")
+            await asyncio.sleep(2)
+            second = await visit.get("/2")
+            return first.body, second.body, visit.site.connections
+
+    assert run(main()) == (b"one", b"one", 2)
 
 
 def test_the_clock_of_these_tests_is_simulated() -> None:

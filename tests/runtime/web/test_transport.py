@@ -263,10 +263,12 @@ def test_tls_is_checked_against_the_name() -> None:
     """SNI and certificate are the name's, though the socket goes to an address."""
 
     async def main() -> None:
-        async with Visit(answers(OK), tls=AUTHORITY) as visit:
+        authority = Authority()
+        async with Visit(answers(OK), tls=authority, shown_name="example.com") as visit:
             page = await visit.get()
             assert page.body == b"ok"
             assert visit.site.dialled == [("93.184.216.34", 443)]
+            assert authority.asked == ["example.com"]
 
     run(main())
 
