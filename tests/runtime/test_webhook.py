@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hmac
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -116,3 +117,25 @@ def test_a_required_signature_is_not_replaced_by_the_secret() -> None:
 def test_no_header_and_no_secret_makes_it_raise(headers: dict[str, str], secret: str | None) -> None:
     """Whatever is sent is answered with no, unless it is the secret."""
     assert verify(site(), headers, secret) is (secret == SECRET and webhook.SIGNATURE not in headers)
+
+
+def test_every_comparison_of_a_secret_takes_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes through `hmac.compare_digest`, for each secret that is valid, also after one has matched."""
+    compared: list[tuple[bytes, bytes]] = []
+    digest = hmac.compare_digest
+
+    def recording(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return digest(one, other)
+
+    monkeypatch.setattr(hmac, "compare_digest", recording)
+    row = site(previous_webhook_secret=OLD, previous_secret_until=NOW)
+
+    assert verify(row, secret=SECRET)
+    assert compared == [(SECRET.encode(), SECRET.encode()), (SECRET.encode(), OLD.encode())]
+    compared.clear()
+    assert verify(row, signed(SECRET, OLD))
+    assert len(compared) == 4
+    compared.clear()
+    assert webhook.equal_any("é", ["a", "é", "b"])
+    assert compared == [("é".encode(), secret.encode()) for secret in ("a", "é", "b")]
