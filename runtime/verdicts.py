@@ -38,7 +38,8 @@ Verdict = Unchanged | Changed | Unknown
 class Decision:
     """When to look again, and why, in words an owner understands. `memory` is the policy's few numbers.
 
-    `disable` says that the site failed long enough to be given up.
+    `disable` says that the site failed long enough to be given up; `full` that the next look should read the pages
+    whatever the sitemap says.
     """
 
     next_crawl_at: datetime
@@ -46,3 +47,4 @@ class Decision:
     avg_change_interval_minutes: float | None = None
     memory: Mapping[str, float] = field(default_factory=dict)
     disable: bool = False
+    full: bool = False

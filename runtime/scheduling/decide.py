@@ -16,7 +16,8 @@ from runtime.scheduling.backoff import (
 )
 from runtime.scheduling.ewma import averaged
 from runtime.scheduling.fixed import JITTER, SLOT, next_slot
-from runtime.scheduling.history import EWMA, History, ScheduleSettings
+from runtime.scheduling.history import EWMA, LEARNED, History, ScheduleSettings
+from runtime.scheduling.learned import plan, reason
 from runtime.verdicts import Decision
 
 MOST_PATIENCE = timedelta(days=7)
@@ -26,6 +27,9 @@ HELD_MINUTES = 720
 """A held result is looked at again after half a day at most: three of them confirm it within a day or two."""
 
 DEFERRED_MINUTES = 5
+
+FULL = "full"
+"""In the memory: 1 if the next look should read the pages whatever the sitemap says."""
 
 
 def decide(history: History, settings: ScheduleSettings, now: datetime, *, spread: float) -> Decision:
@@ -44,6 +48,8 @@ def decide(history: History, settings: ScheduleSettings, now: datetime, *, sprea
         decision = Decision(next_crawl_at=now + wait, reason="a held result is looked at again soon", memory=memory)
     elif history.adaptive and settings.adaptive_policy == EWMA:
         decision = _ewma(history, now, spread, memory)
+    elif history.adaptive and settings.adaptive_policy == LEARNED:
+        decision = _learned(history, settings, now, spread)
     else:
         decision = _fixed(history, now, spread, memory)
     return _patient(decision, history, now)
@@ -78,6 +84,18 @@ def _ewma(history: History, now: datetime, spread: float, memory: dict[str, floa
     return Decision(next_crawl_at=now + wait, reason=reason, avg_change_interval_minutes=average, memory=memory)
 
 
+def _learned(history: History, settings: ScheduleSettings, now: datetime, spread: float) -> Decision:
+    chosen = plan(history, settings, now)
+    wait = timedelta(minutes=max(MIN_INTERVAL, chosen.minutes * (1 - JITTER * spread)))
+    return Decision(
+        next_crawl_at=now + wait,
+        reason=f"{reason(chosen, history, settings)}; the next look is in {in_words(wait)}",
+        avg_change_interval_minutes=chosen.knowledge.rate_seen(history.interval).typical,
+        memory=chosen.knowledge.as_numbers() | {FULL: float(chosen.full)},
+        full=chosen.full,
+    )
+
+
 def _patient(decision: Decision, history: History, now: datetime) -> Decision:
     """The same decision, not before the site wants us back."""
     if history.retry_after is None:
@@ -91,6 +109,7 @@ def _patient(decision: Decision, history: History, now: datetime) -> Decision:
         avg_change_interval_minutes=decision.avg_change_interval_minutes,
         memory=decision.memory,
         disable=decision.disable,
+        full=decision.full,
     )
 
 

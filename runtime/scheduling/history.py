@@ -8,7 +8,7 @@ from datetime import datetime
 
 from runtime.models import MAX_INTERVAL, MIN_INTERVAL, Outcome, Site
 
-FIXED, EWMA = "fixed", "ewma"
+FIXED, EWMA, LEARNED = "fixed", "ewma", "learned"
 
 LONGEST_ADAPTIVE = 10_080
 """Minutes. The specification's MAX_INTERVAL_MINUTES; an owner who chose more gets what was chosen."""
@@ -19,9 +19,16 @@ LOOKED = frozenset({Outcome.UPDATED, Outcome.UNCHANGED_CONTENT, Outcome.UNCHANGE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleSettings:
-    """A deployment's choices: the policy of sites whose owner lets the schedule adapt."""
+    """A deployment's choices.
+
+    `adaptive_policy` is what sites follow whose owner lets the schedule adapt. `price` is the minutes of staleness that
+    a crawl has to save under a budget (`scheduling.budget`), None without one; `look_cost` is what a look costs that
+    ends with the sitemap, in crawls.
+    """
 
     adaptive_policy: str = EWMA
+    price: float | None = None
+    look_cost: float = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +37,10 @@ class History:
 
     `due_at` is the time this run was planned for; `failures` counts this run if it failed; `gone` says that the entry
     page answered 410; `memory` is what the last decision remembered, plain numbers by name.
+
+    For the learned policy: `announced` says that a webhook or a person asked for the run; `sitemap_says_changed` is
+    the sitemap's word before the crawl, None where it had none; `changes` counts the changes since the last look that
+    trusted dates tell apart; `weight` is how much the site's freshness counts under a budget.
     """
 
     interval_minutes: float
@@ -44,6 +55,10 @@ class History:
     gone: bool = False
     retry_after: datetime | None = None
     memory: Mapping[str, float] = field(default_factory=dict)
+    announced: bool = False
+    sitemap_says_changed: bool | None = None
+    changes: int | None = None
+    weight: float = 1.0
 
     @classmethod
     def of(
@@ -55,6 +70,9 @@ class History:
         memory: Mapping[str, float],
         retry_after: datetime | None = None,
         gone: bool = False,
+        announced: bool = False,
+        sitemap_says_changed: bool | None = None,
+        changes: int | None = None,
     ) -> History:
         """The history of a row as it was claimed, and the outcome of the run that now ends.
 
@@ -74,6 +92,9 @@ class History:
             gone=gone,
             retry_after=retry_after,
             memory=memory,
+            announced=announced,
+            sitemap_says_changed=False if outcome is Outcome.UNCHANGED_SITEMAP else sitemap_says_changed,
+            changes=changes,
         )
 
     @property

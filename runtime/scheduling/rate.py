@@ -1,0 +1,144 @@
+"""How often something changes, learned from looks at irregular times that only tell whether it changed.
+
+A look that finds a change says "once or more since the last look": the observation is censored (J. Cho and
+H. Garcia-Molina, "Estimating frequency of change", TOIT 2003). With Poisson changes its likelihood is 1 - exp(-λτ),
+that of a quiet look exp(-λτ). What has to be kept of all looks is therefore the total quiet time, and of the changes
+only how often they were found after how long: counts at eight lengths of time. An update is O(1), and the belief is
+the Bayesian one.
+
+More changes never lower the believed rate: each change multiplies the likelihood by a function that grows with λ, each
+quiet look by one that falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import exp, expm1, log, log1p, sqrt
+from operator import mul
+
+GAPS = tuple(60.0 * 3.0**power for power in range(8))
+"""Minutes. A change found after another time counts for the two neighbours, in proportion."""
+
+RATES = tuple(exp(log(1 / 1_576_800) + step * log(1_576_800 / 10) / 35) for step in range(36))
+"""Changes a minute, from one in three years to one in ten minutes: where a belief is evaluated."""
+
+PRIOR_SPREAD = 1.8
+"""Standard deviation of the logarithm of an unknown rate: 19 of 20 are within a factor of 37 of the guess."""
+
+_LOG_RATES = tuple(log(rate) for rate in RATES)
+_FOUND = tuple(tuple(log(-expm1(-rate * gap)) for rate in RATES) for gap in GAPS)
+_MOST = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What is believed of a rate: a Gamma distribution, `shape` changes in `minutes` of watching.
+
+    `typical` are the minutes between changes at the geometric mean of the rate: the middle of a wide belief.
+    """
+
+    shape: float
+    minutes: float
+    typical: float
+
+    @property
+    def mean(self) -> float:
+        """Changes a minute."""
+        return self.shape / self.minutes
+
+    @property
+    def relative_error(self) -> float:
+        """The standard deviation of the rate in units of its mean: 1 is a guess, 0.1 is known well."""
+        return 1 / sqrt(self.shape)
+
+    def unchanged_for(self, minutes: float) -> float:
+        """The probability that nothing changes in the next `minutes`."""
+        return exp(-self.shape * log1p(minutes / self.minutes))
+
+    def fresh_minutes(self, minutes: float) -> float:
+        """Of the next `minutes`, how many are expected to pass before the first change."""
+        if abs(self.shape - 1) < 1e-6:
+            return self.minutes * log1p(minutes / self.minutes)
+        power = 1 - self.shape
+        return self.minutes / power * expm1(power * log1p(minutes / self.minutes))
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What was seen so far: `quiet` minutes without a change, and how many changes after how long (`GAPS`).
+
+    `told` counts changes that the site itself dated, one by one; the time they happened in is part of `quiet`.
+    """
+
+    quiet: float = 0.0
+    found: tuple[float, ...] = (0.0,) * len(GAPS)
+    told: float = 0.0
+
+    def after_quiet(self, minutes: float) -> Watched:
+        return replace(self, quiet=min(_MOST, self.quiet + max(0.0, minutes)))
+
+    def after_change(self, minutes: float) -> Watched:
+        """With a change found `minutes` after the look before; one found at once says as much as after an hour."""
+        at = min(max(log(max(minutes, GAPS[0]) / GAPS[0]) / log(3.0), 0.0), len(GAPS) - 1.0)
+        left = min(int(at), len(GAPS) - 2)
+        found = list(self.found)
+        found[left] += 1 - (at - left)
+        found[left + 1] += at - left
+        return replace(self, found=tuple(found))
+
+    def after_count(self, changes: int, minutes: float) -> Watched:
+        """With exactly `changes` changes in `minutes`."""
+        return replace(self.after_quiet(minutes), told=self.told + max(0, changes))
+
+    def forgetting(self, kept: float) -> Watched:
+        """With only the share `kept` of everything: sites change their habits."""
+        return Watched(self.quiet * kept, tuple(count * kept for count in self.found), self.told * kept)
+
+    def belief(self, guess_minutes: float) -> Belief:
+        """What this says of the rate, if one change in `guess_minutes` was the guess beforehand (log-normal).
+
+        The Gamma distribution nearest to the posterior: with its mean, and the mean of its logarithm (T. Minka,
+        "Estimating a Gamma distribution", 2002, for the closed form of the shape).
+        """
+        logs = [start - self.quiet * rate for start, rate in zip(_prior(guess_minutes), RATES, strict=True)]
+        if self.told:
+            logs = [value + self.told * log_rate for value, log_rate in zip(logs, _LOG_RATES, strict=True)]
+        for known, count in zip(_FOUND, self.found, strict=True):
+            if count:
+                logs = [value + count * log_found for value, log_found in zip(logs, known, strict=True)]
+        top = max(logs)
+        weights = [exp(value - top) for value in logs]
+        total = sum(weights)
+        mean = sum(map(mul, weights, RATES)) / total
+        mean_log = sum(map(mul, weights, _LOG_RATES)) / total
+        gap = max(log(mean) - mean_log, 1e-4)
+        shape = (3 - gap + sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
+        return Belief(shape, shape / mean, exp(-mean_log))
+
+    def as_numbers(self, name: str) -> dict[str, float]:
+        """The numbers to remember, zeros left out."""
+        numbers = {f"{name}_quiet": round(self.quiet, 1), f"{name}_told": round(self.told, 4)}
+        numbers |= {f"{name}_{gap:.0f}": round(count, 4) for gap, count in zip(GAPS, self.found, strict=True)}
+        return {key: value for key, value in numbers.items() if value}
+
+    @classmethod
+    def from_numbers(cls, name: str, memory: Mapping[str, float]) -> Watched:
+        """What `as_numbers` gave; a number that is missing or not sound is nothing seen."""
+        return cls(
+            _sound(memory.get(f"{name}_quiet", 0.0)),
+            tuple(_sound(memory.get(f"{name}_{gap:.0f}", 0.0)) for gap in GAPS),
+            _sound(memory.get(f"{name}_told", 0.0)),
+        )
+
+
+@lru_cache(maxsize=4_096)
+def _prior(guess_minutes: float) -> tuple[float, ...]:
+    """The logarithm of the prior at `RATES`."""
+    middle = -log(guess_minutes)
+    return tuple(-(((log_rate - middle) / PRIOR_SPREAD) ** 2) / 2 for log_rate in _LOG_RATES)
+
+
+def _sound(value: float) -> float:
+    return value if 0 <= value <= _MOST else 0.0
