@@ -158,6 +158,9 @@ class Sites(Protocol):
     async def remember_webhook(self, site_id: str, message_id: str, *, ttl_seconds: int = 900) -> bool:
         """True the first time a message id is seen for a site within the TTL: the replay guard."""
 
+    async def database_now(self) -> datetime:
+        """The clock that leases, due times and debounces are measured by."""
+
     async def check(self) -> None:
         """:raises Misconfigured: schema behind, wrong key, missing grants. :raises StoreDown: no answer."""
 

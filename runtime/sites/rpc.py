@@ -1,6 +1,6 @@
 """Calls to the functions of the schema, through the `rpc` of Supabase's own client for PostgREST.
 
-Of supabase-py only `postgrest` is imported, and only by the first call (docs/adr/0005-supabase-client.md). The client
+Of supabase-py only `postgrest` is imported, and only by the first call (docs/adr/0011-supabase-client.md). The client
 is the synchronous one, in threads of its own: it belongs to no event loop, so one client serves a whole process.
 """
 
