@@ -49,15 +49,18 @@ class Session:
 
 def open_and_run(session: Session, work: Callable[[World], Awaitable[Any]]) -> Any:
     """Open the world in the home folder, do the work, close it."""
+    results: list[Any] = []
 
-    async def opened() -> Any:
+    async def opened() -> None:
         events = ConsoleEvents(session.err, verbose=session.verbose)
         async with embedded_world(
             session.home, settings=session.settings(), events=events, base_url=session.base_url
         ) as world:
-            return await work(world)
+            # Not returned: asyncio.run asks `signal` for its handler, which writes out the task with all of its result.
+            results.append(await work(world))
 
-    return asyncio.run(opened())
+    asyncio.run(opened())
+    return results[0]
 
 
 async def find_site(world: World, name: str) -> Site:

@@ -41,10 +41,12 @@ class Frontier:
     matched: set[str] = field(default_factory=set)
     _variants: dict[str, int] = field(default_factory=dict)
     _raw: dict[str, str | None] = field(default_factory=dict)
+    _met: set[str] = field(default_factory=set)
 
     def add(self, found: Iterable[str], *, front: bool = False) -> None:
         """Queue what may be a page and was not met before, in the order given."""
-        fresh = [url for raw in found if (url := self._admit(raw)) is not None]
+        met = self._met  # nearly all links of a page were on one before
+        fresh = [url for raw in found if raw not in met and (url := self._admit(raw)) is not None]
         if front:
             self.queue.extendleft(reversed(fresh))
         else:
@@ -85,6 +87,7 @@ class Frontier:
         return result
 
     def _admit(self, raw: str) -> str | None:
+        self._met.add(raw)
         if raw in self._raw and self._raw[raw] is None:
             return None
         url = self.identity(raw)

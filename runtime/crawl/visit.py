@@ -52,6 +52,10 @@ class Visitor:
     validators_lied: bool = False
     memory: dict[str, PageMemory] = field(default_factory=dict)
     _hrefs: dict[str, str | None] = field(default_factory=dict)
+    _read_at: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._read_at = stamp(self.now)
 
     async def enter(self, url: str) -> Visit:
         """The entry page: always asked for, as proof that the site is there. It may move within the host pair."""
@@ -109,7 +113,7 @@ class Visitor:
             lastmod=self.recall.lastmods.get(url),
             sha256=sha256,
             reading=reading,
-            read_at=stamp(self.now),
+            read_at=self._read_at,
         )
         return Visit(url, final, reading)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from runtime.document.descriptions import described, repeated, says_something, shortened
 from runtime.document.escape import escape_url, without_brackets
@@ -57,10 +57,14 @@ def build(pages: Sequence[Page], base_url: str, options: SiteOptions, *, home: s
 def _each_once(pages: Iterable[Page]) -> list[Page]:
     """One page a URL, in an order that depends on the pages alone: paths in natural order, directories first."""
     unique: dict[str, Page] = {}
-    for page in sorted(pages, key=lambda page: repr(astuple(page))):
+    for page in sorted(pages, key=_alphabetical):
         if re.match(r"https?://[^/?#]", page.url):
             unique.setdefault(escape_url(page.url), page)
     return sorted(unique.values(), key=lambda page: ([natural(part) for part in directories(page.url)], page.url))
+
+
+def _alphabetical(page: Page) -> tuple[object, ...]:
+    return page.url, page.title, page.description, page.twin or "", page.alternates, page.site_name, page.language
 
 
 def _entries(pages: Sequence[Page], front: Page | None, affixes: Affixes, base_url: str) -> list[_Entry]:

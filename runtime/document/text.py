@@ -14,6 +14,7 @@ _INVISIBLE = re.compile(
 """Characters nobody sees: soft hyphen, zero-width space, direction marks and overrides (Trojan Source,
 CVE-2021-42574), deprecated format characters. The joiners U+200C and U+200D stay: scripts and emoji need them."""
 
+_NOT_ALNUM = re.compile(r"[\W_]+")
 _TWICE_ESCAPED = re.compile(r"&(?:amp|quot|apos|nbsp|[lr][sd]quo|[nm]dash|hellip|#\d{2,6}|#[xX][0-9A-Fa-f]{2,5});")
 
 
@@ -58,4 +59,5 @@ def heading(text: str) -> str:
 
 def folded(text: str) -> str:
     """The letters and digits of a text without regard to case: equal for texts that say the same."""
-    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())
+    text = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    return _NOT_ALNUM.sub("", text)
