@@ -20,12 +20,14 @@ from typing import Any
 
 import boto3
 import httpx
+import uv
 
 from cdk import NODE
 
 ROOT = Path(__file__).parents[3]
 CLI_VERSION = "2.1148.1"
 CLI_FOLDER = ROOT / "build" / "cdk-cli"
+AWS_CLI, AWS_FOLDER = "awscli==1.46.3", ROOT / "build" / "aws-cli"
 NUMBER, REGION = "123456789012", "eu-west-1"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 """The emulator runs handlers under this interpreter, so the asset is built for it."""
@@ -108,6 +110,17 @@ def cdk_command() -> Path:
     return entry
 
 
+def aws_command() -> Path:
+    """The AWS command line at its pinned version, in a folder of its own, fetched at first use."""
+    entry = AWS_FOLDER / "bin" / "aws"
+    if not entry.exists():
+        program = uv.find_uv_bin()
+        subprocess.run([program, "venv", "--quiet", "--python", sys.executable, AWS_FOLDER], check=True, timeout=60)
+        command = [program, "pip", "install", "--quiet", "--python", str(AWS_FOLDER / "bin" / "python"), AWS_CLI]
+        subprocess.run(command, check=True, timeout=300)
+    return entry
+
+
 @contextmanager
 def running_account(folder: Path) -> Iterator[Account]:
     """Start the emulator in `folder` and stop it at the end."""
@@ -152,7 +165,7 @@ def running_account(folder: Path) -> Iterator[Account]:
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(3)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -68,6 +68,22 @@ def teach_batch_actions() -> None:
     iam_actions.extract_iam_action = as_aws
 
 
+def teach_redrive() -> None:
+    """`StartMessageMoveTask`: send what lies in a dead-letter queue back to the queue that it came from."""
+    from ministack.services import sqs
+
+    def start(data: dict[str, Any], _url: str) -> dict[str, str]:
+        queues = list(sqs._queues.items())
+        dead = next(queue for _name, queue in queues if queue["attributes"]["QueueArn"] == data["SourceArn"])
+        source = next(url for url, queue in queues if data["SourceArn"] in queue["attributes"].get("RedrivePolicy", ""))
+        for message in list(dead["messages"]):
+            sqs._act_send_message({"QueueUrl": source, "MessageBody": message["body"]}, source)
+        dead["messages"].clear()
+        return {"TaskHandle": f"moved to {source}"}
+
+    sqs._HANDLERS["StartMessageMoveTask"] = start
+
+
 def accept_metric_math() -> None:
     """Accept alarms on expressions, which ministack refuses; nothing here evaluates alarms anyway."""
     from ministack.services.cloudformation import provisioners
@@ -115,6 +131,7 @@ def main() -> int:
 
     teach_secrets()
     teach_batch_actions()
+    teach_redrive()
     accept_metric_math()
     accept_types(*MONITORING_ONLY)
     serve()

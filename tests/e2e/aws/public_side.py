@@ -17,9 +17,12 @@ def public_side(client: Any, bucket: str) -> Iterator[str]:
 
     class Reader(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            key = self.path.lstrip("/")
             try:
-                found = client.get_object(Bucket=bucket, Key=self.path.lstrip("/"))
+                found = client.get_object(Bucket=bucket, Key=key) if key else None
             except client.exceptions.NoSuchKey:
+                found = None
+            if found is None:
                 self.send_error(404)
                 return
             body = found["Body"].read()
