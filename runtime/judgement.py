@@ -30,7 +30,8 @@ class Survey:
     """What a look at a site gave. `outcome` is what a recrawl ends with if every write succeeds.
 
     `state` is the memory to store when the run is committed. `document`, `rendered` and `changes` are None when the
-    site was not read to the end. `counts_as_failure`: the back-off applies.
+    site was not read to the end. `counts_as_failure`: the back-off applies; `code` is why, where nobody answered.
+    `ours`: the fault is not the site's, and nothing of this look is remembered.
     """
 
     outcome: Outcome
@@ -38,6 +39,8 @@ class Survey:
     state: SiteState
     verdict: Verdict
     counts_as_failure: bool = False
+    code: str = ""
+    ours: bool = False
     sentinel_url: str | None = None
     crawl: CrawlResult | None = None
     document: Document | None = None
@@ -109,6 +112,20 @@ def failed(state: SiteState, reason: str, **more: Any) -> Survey:
     )
 
 
+def our_fault(state: SiteState, reason: str, **more: Any) -> Survey:
+    """A look that a fault of our own ended: the site is looked at again soon, and no failure is counted."""
+    return Survey(
+        **{
+            "outcome": Outcome.DEFERRED,
+            "reason": reason,
+            "state": state,
+            "verdict": Unknown(reason),
+            "ours": True,
+            **more,
+        }
+    )
+
+
 def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
     """The survey that a crawl comes to.
 
@@ -124,7 +141,7 @@ def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
     if crawl.out_of_time:
         return _deferred(found, common)
     if not crawl.pages:
-        return failed(state, crawl.problem or _nothing_listed(crawl), **common)
+        return failed(state, crawl.problem or _nothing_listed(crawl), code=_unreachable(crawl), **common)
     listed, misses = carry_over(state.pages, crawl, state.misses)
     document = build(listed, site.base_url, site.options, home=crawl.home)
     rendered = render(document, section_url=lambda slug: public_url(keys.section(site.base_url, slug)))
@@ -200,6 +217,11 @@ def _deferred(found: Crawled, common: dict[str, Any]) -> Survey:
     )
     reason = f"{len(found.crawl.memory)} pages were read before the time was up; the crawl goes on"
     return Survey(outcome=Outcome.DEFERRED, reason=reason, state=resumed, **common)
+
+
+def _unreachable(crawl: CrawlResult) -> str:
+    """Why the entry page did not answer; empty when it did."""
+    return next((item.detail for item in crawl.left({Left.UNREACHABLE})), "")
 
 
 def _nothing_listed(crawl: CrawlResult) -> str:

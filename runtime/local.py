@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from uuid import uuid4
 
 from runtime.crawl.visit import Progress
@@ -38,7 +37,7 @@ async def run_tick(world: World) -> Summary:
         unfinished = len(retry)
         if not retry:
             break
-        await world.queue.send([replace(message, claim=None) for message in retry])
+        await world.queue.send(retry)
     world.events.event("tick_completed", tick_id=tick_id, **summary.as_dict())
     if unfinished:
         raise StoreDown(

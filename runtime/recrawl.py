@@ -1,7 +1,8 @@
 """One recrawl, start to finish: survey the site, publish, commit the row, remember.
 
 Every claimed site ends here with exactly one outcome. The row is written last but for the memory, in one fenced
-statement; so a crash anywhere means the same work again, never a row that claims what is not there.
+statement; so a crash anywhere means the same work again, never a row that claims what is not there. `look` does all of
+it up to that write and `settle` the rest, so that a batch can compare its failures before it blames a site for one.
 """
 
 from __future__ import annotations
@@ -11,18 +12,43 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
 
+from runtime.commitment import commitment
 from runtime.crawl.visit import Progress
 from runtime.document.render import Rendered
-from runtime.errors import CorruptState, ServiceError, StaleClaim
-from runtime.judgement import Survey, failed
+from runtime.errors import (
+    CorruptState,
+    FetchFailed,
+    HopRefused,
+    InputError,
+    NotFound,
+    Refused,
+    ServiceError,
+    StaleClaim,
+)
+from runtime.judgement import Survey, failed, our_fault
 from runtime.models import Claim, Commit, Outcome, Site, SiteStatus
 from runtime.ports import World
 from runtime.published import Published, read_published
 from runtime.publishing import publish
-from runtime.scheduling import History, ScheduleSettings, decide, spread_of
-from runtime.sitemap.lastmod import newest
 from runtime.state import SiteState, decode, encode
 from runtime.survey import survey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a run saw and published, before its row says so.
+
+    :param stored: the state object as it was found. :param fault: the error of a store of ours that ended the run.
+    """
+
+    claim: Claim
+    run_id: str
+    tick_id: str | None
+    result: Survey
+    duration_ms: int = 0
+    url: str | None = None
+    stored: bytes | None = None
+    fault: ServiceError | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,44 +74,103 @@ async def recrawl(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> Finished:
-    """Work on a claimed site.
+    """Work on a claimed site, from its `look` to its `settle`."""
+    return await settle(world, await look(world, claim, tick_id=tick_id, deadline=deadline, progress=progress))
+
+
+async def look(
+    world: World,
+    claim: Claim,
+    *,
+    tick_id: str | None = None,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> Look:
+    """Survey a claimed site and publish what is to be published. What the site does wrong is its failure; a store of
+    ours that is down or refuses us, or a public file that moved under our hands, is none of the site's.
 
     :param deadline: event-loop time by which the crawl must have stopped; by default the site's own limit from now.
-    :raises StaleClaim: the lease was lost; nothing of this run was committed.
-    :raises StoreDown: the row could not be written; the lease runs out and the site is taken again.
+    :raises StaleClaim: the lease was lost.
     """
     started = asyncio.get_running_loop().time()
     limit = started + world.settings.limits.site_deadline_seconds
     deadline = limit if deadline is None else min(deadline, limit)
     run_id, site = str(uuid4()), claim.site
     world.events.event("step", step="claimed", site_id=site.id, run_id=run_id, tick_id=tick_id)
-    state, stored = await _remembered(world, site)
+    state, stored, url, fault = SiteState(), None, None, None
     try:
+        state, stored = await _remembered(world, site)
         result, url = await _work(world, claim, state, deadline, progress)
-    except (StaleClaim, asyncio.CancelledError):
+    except (StaleClaim, NotFound):
         raise
+    except (FetchFailed, Refused, HopRefused, InputError) as error:
+        result = failed(state, str(error), code=error.code)
     except ServiceError as error:
-        result, url = failed(state, str(error)), None
-    finished_at = world.clock()
-    elapsed_ms = round((asyncio.get_running_loop().time() - started) * 1000)
-    commit, schedule = _commit(claim, result, url, run_id, tick_id, finished_at, elapsed_ms)
-    row = await world.sites.commit_run(claim, commit)
-    world.events.event("step", step="committed", site_id=site.id, run_id=run_id)
-    memory = encode(replace(result.state, schedule=schedule))
-    if memory != stored:
-        await world.states.save(site.id, memory)
-    _report(world, row, commit, result)
-    wanted = row.requested_at is not None or (result.outcome is Outcome.DEFERRED and not result.counts_as_failure)
-    again = wanted and row.status is SiteStatus.ACTIVE
-    return Finished(
+        told = {"run_id": run_id, "code": error.code, "detail": str(error)}
+        world.events.event("publish_failed", site_id=site.id, base_url=site.base_url, **told)
+        result, fault = our_fault(state, str(error)), error
+    return Look(
+        claim=claim,
         run_id=run_id,
+        tick_id=tick_id,
+        result=result,
+        duration_ms=round((asyncio.get_running_loop().time() - started) * 1000),
+        url=url,
+        stored=stored,
+        fault=fault,
+    )
+
+
+def excused(claim: Claim, reason: str, *, tick_id: str | None) -> Look:
+    """A site that is not looked at, because of a fault of our own."""
+    return Look(claim=claim, run_id=str(uuid4()), tick_id=tick_id, result=our_fault(SiteState(), reason))
+
+
+async def settle(world: World, seen: Look, *, ours: str = "") -> Finished:
+    """Commit the row, then remember.
+
+    :param ours: why the failure that was seen is not the site's; empty if it is.
+    :raises StaleClaim: the lease was lost; nothing of this run was committed.
+    :raises StoreDown: the row could not be written; the lease runs out and the site is taken again.
+    """
+    result, site = seen.result, seen.claim.site
+    if ours:
+        result = our_fault(result.state, ours, requests=result.requests, retry_after=result.retry_after)
+    commit, schedule = commitment(
+        seen.claim,
+        result,
+        now=world.clock(),
+        run_id=seen.run_id,
+        tick_id=seen.tick_id,
+        url=seen.url,
+        duration_ms=seen.duration_ms,
+    )
+    row = await world.sites.commit_run(seen.claim, commit)
+    world.events.event("step", step="committed", site_id=site.id, run_id=seen.run_id)
+    if not result.ours:
+        await _remember(world, site, encode(replace(result.state, schedule=schedule)), seen.stored)
+    _report(world, row, commit, result)
+    world.events.event("step", step="remembered", site_id=site.id, run_id=seen.run_id)
+    return Finished(
+        run_id=seen.run_id,
         site=row,
         outcome=result.outcome,
         reason=result.reason,
         crawled=result.crawled,
         survey=result,
-        again=again,
+        again=_again(row, result, world.clock()),
     )
+
+
+def _again(row: Site, result: Survey, now: datetime) -> bool:
+    """Whether a request that came meanwhile is due, or a crawl that ran out of time goes on. A wish that this run could
+    not serve waits for its back-off instead: a site that is down is not asked at once, and not for ever.
+    """
+    if row.status is not SiteStatus.ACTIVE or result.ours:
+        return False
+    if result.outcome is Outcome.DEFERRED and not result.counts_as_failure:
+        return True
+    return row.requested_at is not None and row.next_crawl_at is not None and row.next_crawl_at <= now
 
 
 async def _work(
@@ -128,52 +213,14 @@ async def _remembered(world: World, site: Site) -> tuple[SiteState, bytes | None
         return SiteState(), None
 
 
-def _commit(
-    claim: Claim,
-    result: Survey,
-    url: str | None,
-    run_id: str,
-    tick_id: str | None,
-    now: datetime,
-    elapsed_ms: int,
-) -> tuple[Commit, dict[str, float]]:
-    site = claim.site
-    failures = site.failure_count + 1 if result.counts_as_failure else 0
-    decision = decide(
-        History.of(
-            site,
-            result.outcome,
-            failures=failures,
-            memory=result.state.schedule,
-            retry_after=result.retry_after,
-            gone=result.gone,
-        ),
-        ScheduleSettings(),
-        now,
-        spread=spread_of(site.id, claim.generation),
-    )
-    changed = result.outcome is Outcome.UPDATED
-    inventory = result.state.inventory
-    commit = Commit(
-        run_id=run_id,
-        tick_id=tick_id,
-        outcome=result.outcome,
-        reason=result.reason,
-        error=result.reason if result.counts_as_failure or result.outcome is Outcome.HELD else None,
-        next_crawl_at=decision.next_crawl_at,
-        failure_count=failures,
-        status=SiteStatus.DISABLED if decision.disable else None,
-        crawled=result.crawled,
-        changed=changed,
-        latest_llms_hash=result.rendered.sha256 if changed and result.rendered is not None else None,
-        latest_llms_url=url,
-        sentinel_url=result.sentinel_url,
-        sentinel_last_modified=None if inventory is None else newest(inventory),
-        avg_change_interval_minutes=decision.avg_change_interval_minutes,
-        counts=result.counts,
-        duration_ms=elapsed_ms,
-    )
-    return commit, dict(decision.memory)
+async def _remember(world: World, site: Site, memory: bytes, stored: bytes | None) -> None:
+    """Store what the next run compares with. It is a cache: a run that is committed does not fail with it."""
+    if memory == stored:
+        return
+    try:
+        await world.states.save(site.id, memory)
+    except ServiceError as error:
+        world.events.event("state_failed", site_id=site.id, base_url=site.base_url, code=error.code, detail=str(error))
 
 
 def _report(world: World, site: Site, commit: Commit, result: Survey) -> None:

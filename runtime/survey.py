@@ -47,6 +47,7 @@ async def survey(
     limits, stale_days = world.settings.limits, world.settings.max_stale_days
     origin = urls.origin(site.base_url)
     access = await read_access(world.web, origin, limits, previous=state.robots, now=now)
+    world.events.event("step", step="robots_read", site_id=site.id)
     if access.status == "unreachable":
         return _not_now(state, access)
     state = replace(state, robots=access.document)
@@ -67,6 +68,7 @@ async def survey(
         trust=trust if fresh and not forced else None,
     )
     verdict = compare(state.inventory, reading.inventory, trust, now)
+    world.events.event("step", step="sitemaps_read", site_id=site.id)
     if not forced and fresh and (spared := why_spared(verdict, site, state, published)):
         return Survey(
             outcome=Outcome.UNCHANGED_SITEMAP,
@@ -117,6 +119,7 @@ async def survey(
         retry_after=reading.not_before,
         public_only=not world.settings.policy.allow_networks,
     )
+    world.events.event("step", step="crawled", site_id=site.id)
     return conclude(found, world.publisher.url)
 
 
@@ -171,7 +174,8 @@ def _not_now(state: SiteState, access: Access) -> Survey:
     if access.reason.startswith("robots.txt answers"):
         reason = f"{access.reason}, so nothing may be fetched now; it is tried again later"
         return failed(state, reason, outcome=Outcome.DEFERRED, retry_after=access.retry_after)
-    return failed(state, f"the site does not answer ({access.reason}); check the address and the network")
+    reason = f"the site does not answer ({access.reason}); check the address and the network"
+    return failed(state, reason, code=access.code)
 
 
 def _disallowed(state: SiteState, published: Published | None) -> Survey:

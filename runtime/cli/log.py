@@ -10,6 +10,10 @@ SENTENCES = {
     "state_unreadable": "the stored state of {base_url} cannot be read; starting from a full crawl",
     "message_failed": "site {site_id} could not be finished: {detail}",
     "message_dropped": "site {site_id} was skipped: {code}",
+    "publish_failed": "{base_url}: {detail}",
+    "configuration_failed": "{detail}",
+    "own_fault": "{detail}; look at the network of this machine",
+    "state_failed": "what was learned about {base_url} could not be stored: {detail}",
     "schedule_failed": "{detail}",
     "notification_failed": "the notification to {url} failed: {detail}",
 }

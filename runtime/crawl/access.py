@@ -36,6 +36,8 @@ class Access:
     retry_after: datetime | None = None
     document: DocumentState | None = None
     reason: str = ""
+    code: str = ""
+    """Why nobody answered: the code of `FetchFailed`."""
 
 
 def robots_url(url: str) -> str:
@@ -69,7 +71,7 @@ async def read_access(
     except FetchFailed as error:
         if error.code in ("redirect_loop", "redirect_limit"):
             return Access(robots=Robots.ALLOW_ALL, status="absent", reason=str(error))
-        return Access(robots=Robots.DISALLOW_ALL, status="unreachable", reason=str(error))
+        return Access(robots=Robots.DISALLOW_ALL, status="unreachable", reason=str(error), code=error.code)
     except Refused as error:  # the file itself is out of bounds: there is none that we may read
         return Access(robots=Robots.ALLOW_ALL, status="absent", reason=str(error))
     return _judge(response, url, previous, now)

@@ -23,11 +23,17 @@ OUTCOME_METRICS = {
     Outcome.DEFERRED: names.SITES_DEFERRED,
 }
 COUNTED = {
+    "configuration_failed": names.CONFIGURATION_ERRORS,
+    "own_fault": names.OWN_FAULTS,
+    "publish_failed": names.PUBLISH_FAILURES,
     "tick_completed": names.TICKS_COMPLETED,
     "notification_sent": names.NOTIFICATIONS_SENT,
     "notification_failed": names.NOTIFICATIONS_FAILED,
 }
 """Events that are counted as they are."""
+
+ERRORS = ("_failed", "_unreadable", "own_fault")
+"""Ends of the names of events that say that something of ours does not work."""
 
 SECONDS = frozenset({names.RUN_SECONDS, names.TICK_SECONDS, names.OLDEST_DUE_SECONDS})
 MAX_FIELD_CHARS = 1_000
@@ -44,7 +50,7 @@ class CloudEvents:
         if name == "step":
             return
         shown = {key: _short(value) for key, value in fields.items()}
-        level = self._logger.error if name.endswith(("_failed", "_unreadable")) else self._logger.info
+        level = self._logger.error if name.endswith(ERRORS) else self._logger.info
         level(name, **shown)
         self._count(name, fields)
 

@@ -32,7 +32,8 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
                 process.logger.error("message_unreadable", message_id=record["messageId"], detail=str(error))
                 failed.append(record["messageId"])
         result = await work(world, list(messages.values()), remaining_seconds=remaining_seconds(context))
-        failed += [key for key, message in messages.items() if any(message is item for item in result.retry)]
+        again = {message.site_id for message in result.retry}
+        failed += [key for key, message in messages.items() if message.site_id in again]
         for tick_id, total in {m.tick_id: m.tick_total for m in messages.values() if m.tick_id is not None}.items():
             await report_tick(world, tick_id, total)
         return {"batchItemFailures": [{"itemIdentifier": key} for key in failed]}
