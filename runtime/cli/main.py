@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import platformdirs
 
-from runtime.cli import manage, read, schedule, serve
+from runtime.cli import inspect, manage, read, schedule, serve
 from runtime.cli.session import DEFAULT_BASE_URL, Session
 from runtime.errors import InputError, Misconfigured, ServiceError
 
@@ -53,7 +53,7 @@ def cli(
     )
 
 
-for command in (*read.COMMANDS, *manage.COMMANDS, *schedule.COMMANDS, *serve.COMMANDS):
+for command in (*read.COMMANDS, *manage.COMMANDS, *schedule.COMMANDS, *serve.COMMANDS, *inspect.COMMANDS):
     cli.add_command(command)
 
 
