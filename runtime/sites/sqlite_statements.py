@@ -67,7 +67,9 @@ def insert_site(db: sqlite3.Connection, base_url: str, columns: Mapping[str, Any
 
 
 def change(db: sqlite3.Connection, row: Row, changes: Changes, now: datetime) -> Row:
-    """Set columns of one site; gives the row as it is then."""
+    """Set columns of one site; gives the row as it is then. No columns, no write."""
+    if not changes:
+        return row
     site_id = row["id"]
     given = _texts(transitions.settled(row, changes, now) | {"updated_at": stamp(now)})
     assignments = ", ".join(f"{name} = :{name}" for name in given)

@@ -102,6 +102,9 @@ language plpgsql volatile set search_path = '' set lock_timeout = '3s' as $$
 declare
     s public.crawl_sites := public.locked_site(p_site_id);
 begin
+    if p_options is null and p_status is null then
+        return to_jsonb(s);
+    end if;
     if p_options is not null then
         s := public.with_options(s, p_options);
     end if;
