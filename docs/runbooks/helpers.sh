@@ -5,11 +5,12 @@
 
 : "${STAGE:?export STAGE first, for example STAGE=prod}"
 
+# The outputs of the stack, read once; source this file again after a deploy.
+_outputs="$(aws cloudformation describe-stacks --stack-name "llms-txt-auto-updates-$STAGE" \
+  --query 'Stacks[0].Outputs[].[OutputKey, OutputValue]' --output text)"
+
 # out NAME: an output of the stack (a name, an address, an ARN)
-out() {
-  aws cloudformation describe-stacks --stack-name "llms-txt-auto-updates-$STAGE" \
-    --query "Stacks[0].Outputs[?OutputKey=='$1'].OutputValue" --output text
-}
+out() { printf '%s\n' "$_outputs" | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
 
 # secret NAME: the value of a secret of the stack; it goes to the terminal, so not into a ticket
 secret() {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import shutil
 import socket
 import ssl
 import subprocess
@@ -44,6 +45,11 @@ class Account:
     port: int
     environment: Mapping[str, str]
 
+    @property
+    def checkout(self) -> Path:
+        """A copy of what is deployed, so that a deploy and a diff see the same code while somebody edits it."""
+        return self.folder / "checkout"
+
     def client(self, service: str) -> Any:
         make: Any = boto3.client  # its stub knows every service by a literal name
         return make(
@@ -59,13 +65,10 @@ class Account:
         """Run the CDK command line as `make` does; gives what it printed."""
         given = [part for key, value in context.items() for part in ("-c", f"{key}={value}")]
         command = [str(NODE), str(cdk_command()), *arguments, "--output", str(self.folder / "cdk.out"), *given]
-        return self.run(command, check=check)
-
-    def run(self, command: list[str], *, check: bool = True, **variables: str) -> str:
         done = subprocess.run(
             command,
-            cwd=ROOT,
-            env={**self.environment, **variables},
+            cwd=self.checkout,
+            env=dict(self.environment),
             capture_output=True,
             text=True,
             check=False,
@@ -124,6 +127,8 @@ def aws_command() -> Path:
 @contextmanager
 def running_account(folder: Path) -> Iterator[Account]:
     """Start the emulator in `folder` and stop it at the end."""
+    for part in ("app.py", "cdk.json", "cdk", "runtime"):
+        _copy(ROOT / part, folder / "checkout" / part)
     port = _free_port()
     bundle = _certificate(folder)
     clean = {key: os.environ[key] for key in ("HOME", "LANG", "TMPDIR") if key in os.environ}
@@ -193,6 +198,14 @@ def _answers(account: Account, process: subprocess.Popen[bytes]) -> bool:
     except Exception:  # noqa: BLE001 - any answer but success means "not yet"
         return False
     return True
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copyfile(source, target)
 
 
 def _free_port() -> int:
