@@ -103,7 +103,7 @@ def matches(pattern: str, url_or_path: str) -> bool:
 
     Only the path counts: scheme, host and query are not looked at, on either side.
     """
-    if "://" in url_or_path:
+    if _SCHEME.match(url_or_path):
         try:
             path = split(url_or_path).path
         except InputError:

@@ -39,7 +39,8 @@ def read_text(body: bytes, content_type: str = "") -> tuple[str, str]:
     try:
         return body.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
-        if error.end == len(body) and error.reason == "unexpected end of data":
+        cut = error.end == len(body) and error.reason == "unexpected end of data"
+        if cut and not body[: error.start].isascii():
             return decode(body, "utf-8"), "utf-8"  # cut within a character
     codec = prescan(body[:LATE_BYTES]) or FALLBACK
     return decode(body, codec), codec

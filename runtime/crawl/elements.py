@@ -39,6 +39,7 @@ class Elements:
     headings: list[_Element] = field(default_factory=list)
     scripts: list[str] = field(default_factory=list)
     noscripts: list[str] = field(default_factory=list)
+    frames: list[str] = field(default_factory=list)
     password: bool = False
 
 
@@ -76,6 +77,10 @@ def _script(element: _Element, found: Elements) -> None:
 
 def _noscript(element: _Element, found: Elements) -> None:
     found.noscripts.append(text_of(element)[:2_000])
+
+
+def _frame(element: _Element, found: Elements) -> None:
+    found.frames.append(element.get("src") or "")
 
 
 def _base(element: _Element, found: Elements) -> None:
@@ -132,4 +137,5 @@ _READERS: Final[dict[str, Callable[[_Element, Elements], None]]] = {
     "script": _script,
     "noscript": _noscript,
     "input": _input,
+    "iframe": _frame,
 }

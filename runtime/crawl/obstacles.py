@@ -18,6 +18,9 @@ from runtime.crawl.text import length_of
 SHELL_CHARS: Final = 200
 """Fewer visible characters than this, with scripts that would bring more, make a shell."""
 
+BLANK_CHARS: Final = 20
+"""Fewer than this, outside of paragraphs and headings, is no more than "Loading"."""
+
 CHALLENGE_CHARS: Final = 1_000
 ERROR_PAGE_CHARS: Final = 800
 
@@ -47,6 +50,7 @@ _ROOT_IDS: Final = frozenset(
 )
 MAX_LOOKED_AT: Final = 2_000
 
+_PROSE: Final = ("p", "h1", "h2", "h3", "li", "td", "pre")
 _TITLE_PARTS: Final = re.compile(r"\s+[-–—|·•:»«/]\s+|\s*[|–—]\s*")
 _SORRY: Final = r"(?:sorry |oops |whoops |uh oh |error |http |status )*"
 _NOUN: Final = r"(?:(?:the |this |that |your |requested )*(?:page|file|document|url|content|article|resource) )?"
@@ -70,11 +74,16 @@ _PUNCTUATION: Final = re.compile(r"[^\w'’]+")
 
 
 def is_challenge(
-    headers: Iterable[tuple[str, str]], body: _Element | None, scripts: Iterable[str], visible_chars: int
+    headers: Iterable[tuple[str, str]],
+    body: _Element | None,
+    scripts: Iterable[str],
+    frames: Iterable[str],
+    visible_chars: int,
 ) -> bool:
     """Whether a bot wall answered instead of the site.
 
     :param scripts: source URLs and inline texts of the page's scripts.
+    :param frames: source URLs of its iframes.
     """
     for name, value in headers:
         known = _CHALLENGE_HEADERS.get(name.lower())
@@ -84,11 +93,11 @@ def is_challenge(
         return False
     if any(_CHALLENGE_SCRIPT.search(script) for script in scripts):
         return True
+    if any(_CHALLENGE_FRAME in frame.lower() for frame in frames):
+        return True
     if body is None:
         return False
-    if any(node.get("id") in _CHALLENGE_IDS for node in islice(body.iter(), MAX_LOOKED_AT)):
-        return True
-    return any(_CHALLENGE_FRAME in (frame.get("src") or "").lower() for frame in islice(body.iter("iframe"), 20))
+    return any(node.get("id") in _CHALLENGE_IDS for node in islice(body.iter(), MAX_LOOKED_AT))
 
 
 def is_script_shell(
@@ -108,7 +117,9 @@ def is_script_shell(
         name, ident = str(node.tag), (node.get("id") or "").lower()
         if (ident in _ROOT_IDS or "-" in name) and 2 * length_of(node) <= SHELL_CHARS:
             return True
-    return visible_chars < 20 and links == 0
+    if visible_chars >= BLANK_CHARS or links:
+        return False
+    return not any(length_of(node) for node in islice(body.iter(*_PROSE), MAX_LOOKED_AT))
 
 
 def is_error_title(title: str, h1: str, body: _Element | None) -> bool:

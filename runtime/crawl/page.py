@@ -99,7 +99,7 @@ def read_page(
         language=_language(root, seen, values),
         visible_chars=visible,
         script_shell=is_script_shell(content, len(seen.scripts), seen.noscripts, visible, len(links)),
-        challenge=is_challenge(headers, content, seen.scripts, visible),
+        challenge=is_challenge(headers, content, seen.scripts, seen.frames, visible),
         password_form=seen.password,
         is_error_title=is_error_title(title, h1, content),
     )
