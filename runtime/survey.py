@@ -19,7 +19,7 @@ from runtime.judgement import Crawled, Survey, conclude, failed
 from runtime.models import Outcome, Site
 from runtime.ports import World
 from runtime.published import Published
-from runtime.reading import Inventory
+from runtime.reading import TRANSIENT_LEFT, Inventory
 from runtime.sitemap.compare import compare
 from runtime.sitemap.lastmod import LastmodTrust
 from runtime.sitemap.tree import read_inventory
@@ -125,11 +125,14 @@ async def survey(
 
 def why_spared(verdict: Verdict, site: Site, state: SiteState, published: Published | None) -> str:
     """Why the crawl can be spared, or the empty text: only for a complete `Unchanged`, never while a result is held, a
-    listed page is missing or a crawl is unfinished, never when the public object is not the row's.
+    listed page is missing, one could not be read for the moment or a crawl is unfinished, never when the public object
+    is not the row's.
     """
     if not isinstance(verdict, Unchanged):
         return ""
     if state.held is not None or state.misses or state.resumed_since is not None:
+        return ""
+    if any(item.reason in TRANSIENT_LEFT for item in state.left_out):
         return ""
     if published is None or published.stored.sha256 != site.latest_llms_hash:
         return ""
