@@ -18,6 +18,7 @@ from runtime.crawl.judge import judge_page
 from runtime.crawl.recall import Recall
 from runtime.crawl.rules import Rules
 from runtime.crawl.select import aliases_to_keep, old_versions, other_languages
+from runtime.crawl.text import undouble
 from runtime.crawl.visit import Progress, Visit, Visitor
 from runtime.models import SiteOptions
 from runtime.ports import Web
@@ -198,8 +199,8 @@ class Crawler:
 def _page(url: str, reading: PageReading) -> Page:
     return Page(
         url=url,
-        title=reading.title,
-        description=reading.description,
+        title=undouble(reading.title),
+        description=undouble(reading.description),
         alternates=reading.markdown_alternates,
         site_name=reading.site_name,
         language=reading.language,

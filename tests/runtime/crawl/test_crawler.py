@@ -184,3 +184,10 @@ def test_a_redirect_may_not_lead_where_a_link_may_not() -> None:
     assert paths(result) == ["/"]
     assert (reason(result, "/go"), reason(result, "/out")) == (Left.ROBOTS, Left.OFF_SITE)
     assert not any("/private/" in url or "other.example" in url for url in site.log)
+
+
+def test_a_doubly_escaped_title_is_read_as_it_was_meant() -> None:
+    """`&amp;amp;` in a title is a template's mistake; it is decoded once more where that is plain (F7)."""
+    site = Site({HOME: page("Tom &amp;amp; Jerry &amp;#8211; Home")})
+
+    assert [listed.title for listed in crawl(site).pages] == ["Tom & Jerry – Home"]
