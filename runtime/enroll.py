@@ -1,7 +1,8 @@
 """Enrolment: what a caller sends is checked, made canonical and stored as one row a site.
 
 The names, defaults and bounds are those of the crawl request: `url`, `maxPages`, `descLength`, `enableAutoUpdate`,
-`recrawlIntervalMinutes`, the owner's `include` and `exclude` globs, and `notifyUrl`, which is told of changes.
+`recrawlIntervalMinutes`, the owner's `include` and `exclude` globs, `notifyUrl`, which is told of changes, and
+`llmEnhance` and `useBrightdata`, which allow a model and the unlocker.
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ _NUMBERS = {
     "descLength": ("desc_length", MIN_DESC, MAX_DESC),
     "recrawlIntervalMinutes": ("recrawl_interval_minutes", MIN_INTERVAL, MAX_INTERVAL),
 }
-_FLAGS = {"adaptive": "adaptive", "requireSignature": "require_signature"}
+_FLAGS = {
+    "adaptive": "adaptive",
+    "requireSignature": "require_signature",
+    "llmEnhance": "llm_enhance",
+    "useBrightdata": "use_brightdata",
+}
 _GLOBS = ("include", "exclude")
 NOTIFY = "notifyUrl"
 MAX_GLOBS, MAX_GLOB_CHARS = 100, 500

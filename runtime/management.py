@@ -91,7 +91,7 @@ async def _change(request: Request, world: World, site_id: str) -> Answer:
     before = await world.sites.get(site_id)
     options = enroll.parse_options(given, before.options, policy=world.settings.policy)
     site = await world.sites.update(site_id, options=options, status=status)
-    reshaped = options.shaping() != before.options.shaping()
+    reshaped = options.shaping() != before.options.shaping() or options.services() != before.options.services()
     if site.status is SiteStatus.ACTIVE and (reshaped or before.status is not SiteStatus.ACTIVE):
         site = await _look_again(world, site)
     return Answer(200, site_view(site))

@@ -53,6 +53,16 @@ class SiteOptions:
     notify_url: str = ""
     """Where the site's owner wants to be told of changes; empty: nowhere."""
 
+    llm_enhance: bool = False
+    """A model writes descriptions and summary. It shapes what is published, never the document and its hash."""
+
+    use_brightdata: bool = True
+    """Pages behind scripts and bot walls may be fetched through the unlocker, where the service has one."""
+
+    def services(self) -> tuple[bool, bool]:
+        """The paid services that the site may use: another choice is worth another look."""
+        return self.llm_enhance, self.use_brightdata
+
     def shaping(self) -> dict[str, Any]:
         """The options that shape the document, as JSON: when one changes, what was read before proves nothing."""
         return {

@@ -35,6 +35,8 @@ def site_view(site: Site) -> dict[str, Any]:
         "include": list(options.include),
         "exclude": list(options.exclude),
         "notifyUrl": options.notify_url,
+        "llmEnhance": options.llm_enhance,
+        "useBrightdata": options.use_brightdata,
         "llms_url": site.latest_llms_url,
         "llms_hash": site.latest_llms_hash,
         "sentinel_url": site.sentinel_url,

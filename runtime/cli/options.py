@@ -16,6 +16,10 @@ _DECORATORS = (
     click.option("--interval", type=int, help="Minutes between recrawls, 60 to 525,600 (default 10,080)."),
     click.option("--adaptive/--fixed", default=None, help="Learn the interval from the site's changes."),
     click.option("--include", multiple=True, metavar="GLOB", help="List only paths like docs/**; repeatable."),
+    click.option(
+        "--llm-enhance/--no-llm-enhance", default=None, help="Let a model write the descriptions (default: no)."
+    ),
+    click.option("--use-brightdata/--no-brightdata", default=None, help="Allow the unlocker (default: yes)."),
     click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out paths like blog/**; repeatable."),
 )
 
@@ -35,6 +39,8 @@ def given(**values: Any) -> dict[str, Any]:
         "adaptive": "adaptive",
         "include": "include",
         "exclude": "exclude",
+        "llm_enhance": "llmEnhance",
+        "use_brightdata": "useBrightdata",
     }
     return {
         names[key]: list(value) if isinstance(value, tuple) else value

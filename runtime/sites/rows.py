@@ -72,6 +72,8 @@ def _site(row: Row) -> Site:
             include=tuple(_json(row["include"]) or ()),
             exclude=tuple(_json(row["exclude"]) or ()),
             notify_url=row["notify_url"] or "",
+            llm_enhance=bool(row["llm_enhance"]),
+            use_brightdata=bool(row["use_brightdata"]),
         ),
         status=SiteStatus(row["status"]),
         webhook_secret=row["webhook_secret"] or "",
@@ -187,6 +189,8 @@ def option_columns(options: SiteOptions) -> dict[str, Any]:
         "include": list(options.include),
         "exclude": list(options.exclude),
         "notify_url": options.notify_url,
+        "llm_enhance": options.llm_enhance,
+        "use_brightdata": options.use_brightdata,
     }
 
 

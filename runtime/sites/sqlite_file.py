@@ -17,7 +17,7 @@ from pathlib import Path
 from runtime.errors import CorruptState, InputError, Misconfigured, ServiceError, StoreDown
 
 BUSY_MS = 5_000
-VERSION = 1
+VERSION = 2
 
 SCHEMA = """
 CREATE TABLE crawl_sites (
@@ -91,6 +91,14 @@ CREATE TABLE webhook_messages (
 CREATE INDEX webhook_messages_expiry ON webhook_messages (expires_at);
 """
 
+CHOICES = """
+ALTER TABLE crawl_sites ADD COLUMN llm_enhance INTEGER NOT NULL DEFAULT 0 CHECK (llm_enhance IN (0, 1));
+ALTER TABLE crawl_sites ADD COLUMN use_brightdata INTEGER NOT NULL DEFAULT 1 CHECK (use_brightdata IN (0, 1))
+"""
+
+STEPS = (SCHEMA, CHOICES)
+"""What brings a file of version n to version n + 1. A step is never edited once it was released."""
+
 
 class SqliteFile:
     """One connection to one file, opened (and created, readable by its owner alone) by the first use."""
@@ -153,8 +161,9 @@ def migrate(db: sqlite3.Connection, path: str) -> None:
             code="schema_ahead",
         )
     if version < VERSION:
-        for statement in SCHEMA.strip().split(";\n"):
-            db.execute(statement)
+        for step in STEPS[version:]:
+            for statement in step.strip().split(";\n"):
+                db.execute(statement)
         db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute("COMMIT")
 

@@ -19,7 +19,7 @@ from runtime.sites.rpc import Kinds, Rpc
 if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """What the last of `supabase/migrations` writes into `schema_version`. A newer schema serves older programs."""
 
 ROW_OR_NONE = (dict, type(None))

@@ -22,12 +22,13 @@ async def test_both_bounds_of_a_number_are_allowed(service: Service, name: str, 
 
 
 NO_NUMBER: list[Any] = [None, True, "60", 60.0, 1e3, [60], {}]
+FLAGS = ("adaptive", "requireSignature", "enableAutoUpdate", "llmEnhance", "useBrightdata")
 NO_FLAG: list[Any] = [None, 1, "true", []]
 NO_GLOBS: list[Any] = [None, "docs/**", [1], {"a": 1}, ["a\nb"], ["\0"], [f"p{n}" for n in range(101)]]
 BAD: list[tuple[str, Any]] = [
     *[(name, value) for name, (low, high) in BOUNDS.items() for value in (low - 1, high + 1, 0, -5, 10**12)],
     *[(name, value) for name in BOUNDS for value in NO_NUMBER],
-    *[(name, value) for name in ("adaptive", "requireSignature", "enableAutoUpdate") for value in NO_FLAG],
+    *[(name, value) for name in FLAGS for value in NO_FLAG],
     *[(name, value) for name in ("include", "exclude") for value in NO_GLOBS],
     ("include", ["x" * 501]),
     ("notifyUrl", None),

@@ -32,6 +32,8 @@ async def test_options_are_stored_as_given(store: Store) -> None:
         adaptive=True,
         require_signature=True,
         notify_url="https://hooks.example/é?a=b",
+        llm_enhance=True,
+        use_brightdata=False,
         include=("/docs/*", '/"quoted"/é', "/a,b", "/{c}"),
         exclude=("/old\\", "/%2F"),
     )
@@ -180,7 +182,13 @@ async def test_pausing_takes_a_site_out_and_activating_makes_it_due(store: Store
 async def test_options_change_alone(store: Store) -> None:
     """An update of the options leaves the status, and the other way round."""
     site = await store.enroll(options=SiteOptions(include=("/a",)))
-    wanted = SiteOptions(exclude=("/b",), recrawl_interval_minutes=120, notify_url="https://hooks.example/")
+    wanted = SiteOptions(
+        exclude=("/b",),
+        recrawl_interval_minutes=120,
+        notify_url="https://hooks.example/",
+        llm_enhance=True,
+        use_brightdata=False,
+    )
     changed = await store.sites.update(site.id, options=wanted)
     paused = await store.sites.update(site.id, status=SiteStatus.PAUSED)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from runtime.errors import CorruptState, InputError, Misconfigured, ServiceError, StoreDown
-from runtime.models import Outcome
+from runtime.models import Outcome, SiteOptions
 from runtime.sites import sqlite_file
 from runtime.sites.sqlite import SqliteSites
 from tests.runtime.sites.store import START, commit, enrollment
@@ -104,6 +104,23 @@ async def test_a_file_of_a_newer_program_is_refused(path: Path, sites: SqliteSit
     other.close()
 
     assert (await refusal(SqliteSites(path, clock=lambda: START), Misconfigured)).code == "schema_ahead"
+
+
+async def test_a_file_of_an_older_program_is_brought_up_to_date(path: Path) -> None:
+    """Its rows stay, and what is new about them has its default."""
+    with sqlite3.connect(path) as old:
+        for statement in sqlite_file.STEPS[0].strip().split(";\n"):
+            old.execute(statement)
+        old.execute(
+            "INSERT INTO crawl_sites (id, base_url, host, created_at, updated_at) VALUES (?, ?, ?, ?, ?)",
+            ("1", "https://docs.example.com", "docs.example.com", "2026-01-01T00:00:00", "2026-01-01T00:00:00"),
+        )
+        old.execute("PRAGMA user_version = 1")
+    old.close()
+    with SqliteSites(path, clock=lambda: START) as sites:
+        options = (await sites.get("1")).options
+
+    assert options == SiteOptions()
 
 
 async def test_a_path_that_cannot_be_a_file_is_a_setting_to_change(tmp_path: Path) -> None:
