@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import hashlib
 import re
@@ -219,9 +220,48 @@ def test_the_lock_pins_and_hashes_all_that_is_asked_for() -> None:
     local = dict(PINNED.findall((ROOT / "runtime/requirements-local.txt").read_text()))
     assert wanted.items() <= locked.items()
     assert {name: version for name, version in local.items() if name in locked}.items() <= locked.items()
+    deployer = dict(PINNED.findall((ROOT / "requirements.txt").read_text()))
+    assert (locked["postgrest"], locked["aws-lambda-powertools"]) == (
+        deployer["supabase"],
+        deployer["aws-lambda-powertools"],
+    )
     entries = re.split(r"\n(?=[a-z0-9-]+==)", (ROOT / "runtime/requirements.txt").read_text().strip())
     assert all("--hash=sha256:" in entry for entry in entries)
     assert len(entries) == len(locked)
+
+
+def imports_of(door: str) -> tuple[set[str], set[str]]:
+    """(modules of the package, top-level names of other packages) that a door reaches, lazy imports included."""
+    ours: set[str] = set()
+    others: set[str] = set()
+    todo = [door]
+    while todo:
+        name = todo.pop()
+        path = ROOT / Path(*name.split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if name in ours or not path.exists():
+            continue
+        ours.add(name)
+        for node in ast.walk(ast.parse(path.read_text())):
+            found = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            todo += [each for each in found if each.startswith("runtime")]
+            others |= {each.split(".")[0] for each in found if not each.startswith("runtime")}
+    return ours, others - set(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize("door", ["cron", "webhook", "worker"])
+def test_everything_that_a_door_imports_is_in_the_asset(door: str) -> None:
+    """Our own modules, and other people's: from the lock, or boto3, which Lambda brings along."""
+    ours, others = imports_of(f"runtime.handlers.{door}")
+    packed = {path.with_suffix("").as_posix().replace("/", ".") for path in Recipe(
+        root=ROOT, python="3.13", architecture="arm64", compiler=None
+    ).sources()}  # fmt: skip
+    assert {name for name in ours if name not in packed and f"{name}.__init__" not in packed} == set()
+    locked = {name.replace("-", "_") for name, _ in PINNED.findall((ROOT / "runtime/requirements.txt").read_text())}
+    types_only = {name for name in others if name.startswith("mypy_boto3")}
+    assert others - types_only - {"boto3", "botocore"} <= locked
 
 
 def test_the_lock_leaves_out_what_lambda_has_and_what_only_a_laptop_needs() -> None:
