@@ -37,7 +37,8 @@ WEBHOOK_UNAUTHORIZED: Final = "WebhookUnauthorized"
 WEBHOOK_ERRORS: Final = "WebhookErrors"
 
 WORK_COMPLETED: Final = "WorkCompleted"
-"""The heartbeat: 1 for every run that was committed and for every tick that had nothing to do; 0 for another tick.
+"""The heartbeat: 1 for every run that was committed and for every tick that had nothing to do; 0 for another tick, and
+for a run that a fault of our own ended.
 
 Work done is what readers get; an invocation that dies also "ran". A tick whose sites are under way adds nothing by
 itself, so one site that never ends cannot hide the others, nor stop the heart.

@@ -27,9 +27,11 @@ from runtime.errors import (
 )
 from runtime.judgement import Survey, failed, our_fault
 from runtime.models import Claim, Commit, Outcome, Site, SiteStatus
+from runtime.notify import after_run
 from runtime.ports import World
 from runtime.published import Published, read_published
 from runtime.publishing import publish
+from runtime.reading import Left
 from runtime.state import SiteState, decode, encode
 from runtime.survey import survey
 
@@ -127,7 +129,7 @@ def excused(claim: Claim, reason: str, *, tick_id: str | None) -> Look:
 
 
 async def settle(world: World, seen: Look, *, ours: str = "") -> Finished:
-    """Commit the row, then remember.
+    """Commit the row, then remember, then tell whoever wants to know.
 
     :param ours: why the failure that was seen is not the site's; empty if it is.
     :raises StaleClaim: the lease was lost; nothing of this run was committed.
@@ -136,7 +138,7 @@ async def settle(world: World, seen: Look, *, ours: str = "") -> Finished:
     result, site = seen.result, seen.claim.site
     if ours:
         result = our_fault(result.state, ours, requests=result.requests, retry_after=result.retry_after)
-    commit, schedule = commitment(
+    commit = commitment(
         seen.claim,
         result,
         now=world.clock(),
@@ -148,8 +150,9 @@ async def settle(world: World, seen: Look, *, ours: str = "") -> Finished:
     row = await world.sites.commit_run(seen.claim, commit)
     world.events.event("step", step="committed", site_id=site.id, run_id=seen.run_id)
     if not result.ours:
-        await _remember(world, site, encode(replace(result.state, schedule=schedule)), seen.stored)
+        await _remember(world, site, encode(result.state), seen.stored)
     _report(world, row, commit, result)
+    await after_run(world, site, row, commit, result.changes)
     world.events.event("step", step="remembered", site_id=site.id, run_id=seen.run_id)
     return Finished(
         run_id=seen.run_id,
@@ -235,6 +238,8 @@ def _report(world: World, site: Site, commit: Commit, result: Survey) -> None:
         reason=commit.reason,
         crawled=commit.crawled,
         requests=result.requests,
+        ours=result.ours,
+        refused=0 if result.crawl is None else len(result.crawl.left({Left.REFUSED})),
         duration_ms=commit.duration_ms,
         next_crawl_at=None if commit.next_crawl_at is None else commit.next_crawl_at.isoformat(),
     )

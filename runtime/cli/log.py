@@ -15,7 +15,7 @@ SENTENCES = {
     "own_fault": "{detail}; look at the network of this machine",
     "state_failed": "what was learned about {base_url} could not be stored: {detail}",
     "schedule_failed": "{detail}",
-    "notification_failed": "the notification to {url} failed: {detail}",
+    "notification_failed": "the notification to {host} failed: {why}",
 }
 
 

@@ -62,10 +62,13 @@ class CloudEvents:
             self.add(names.SITES_PROCESSED, int(bool(fields["crawled"])))
             self.add(names.RUN_SECONDS, fields["duration_ms"] / 1000)
             self.add(names.RUN_REQUESTS, fields["requests"])
+            self.add(names.SECURITY_DENIED, fields["refused"])
+            self.add(names.WORK_COMPLETED, int(not fields["ours"]))
         elif name == "tick_dispatched":
             for metric, value in fields.items():
                 if metric != "tick_id":
                     self.add(metric, value)
+            self.add(names.WORK_COMPLETED, int(fields[names.SITES_TOTAL] + fields[names.QUEUE_FAILURES] == 0))
         elif name in (names.WEBHOOK_ACCEPTED, names.WEBHOOK_UNAUTHORIZED):
             self.add(name, 1)
         elif name in COUNTED:
