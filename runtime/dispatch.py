@@ -6,6 +6,7 @@ A tick does no crawling, so that it takes seconds whatever the number of sites; 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from runtime import metrics
 from runtime.models import Claim
@@ -59,6 +60,12 @@ async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0
             metrics.QUEUE_FAILURES: len(failed),
             metrics.DUE_SITES: due.due,
             metrics.OVERDUE_SITES: due.overdue,
+            metrics.OLDEST_DUE_SECONDS: _age(world, due.oldest_due_at),
         },
     )
     return Tick(id=tick_id, total=len(claims) - len(failed), unqueued=len(failed))
+
+
+def _age(world: World, since: datetime | None) -> float:
+    """Seconds since the oldest site that is still due became due; 0 when none is."""
+    return 0.0 if since is None else max(0.0, (world.clock() - since).total_seconds())
