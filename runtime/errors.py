@@ -65,6 +65,18 @@ class FetchFailed(Transient):
         self.url = url
 
 
+class VendorFailed(ServiceError):
+    """A paid service did not do what it was asked for. `final`: the next call would get the same answer; `retry_after`:
+    seconds after which another try is worth it, None when it is not.
+    """
+
+    code = "vendor_failed"
+
+    def __init__(self, message: str, *, code: str, final: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(message, code=code)
+        self.final, self.retry_after = final, retry_after
+
+
 class StoreDown(Transient):
     code = "store_down"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -31,7 +31,8 @@ class Survey:
 
     `state` is the memory to store when the run is committed. `document`, `rendered` and `changes` are None when the
     site was not read to the end. `counts_as_failure`: the back-off applies; `code` is why, where nobody answered.
-    `ours`: the fault is not the site's, and nothing of this look is remembered.
+    `ours`: the fault is not the site's, and nothing of this look is remembered. `outgoing` is what readers get: the
+    document as `rendered` or with a model's texts, under the hash of the former. `spent` counts what paid services did.
     """
 
     outcome: Outcome
@@ -48,6 +49,8 @@ class Survey:
     changes: ChangeRecord | None = None
     retry_after: datetime | None = None
     requests: int = 0
+    outgoing: Rendered | None = None
+    spent: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def crawled(self) -> bool:
@@ -70,6 +73,7 @@ class Survey:
             "left_out": len(self.crawl.left_out),
             "downloaded": self.crawl.downloaded,
             "bytes": self.crawl.bytes_read,
+            **self.spent,
         }
 
 

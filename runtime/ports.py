@@ -235,6 +235,23 @@ class Events(Protocol):
     def event(self, name: str, **fields: Any) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model said, and the tokens that it was billed for (0 when the provider does not say)."""
+
+    text: str
+    tokens: int = 0
+
+
+class Model(Protocol):
+    """Writes texts. `name` is the provider's name of the model, and part of what its texts are remembered by."""
+
+    name: str
+
+    async def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
+        """:raises VendorFailed: there is no usable answer; no error holds a credential or a text of the provider's."""
+
+
 Clock = Callable[[], datetime]
 """The time, aware and in UTC. Doors pass the real one; tests pass their own."""
 
@@ -251,3 +268,4 @@ class World:
     events: Events
     clock: Clock
     settings: Settings
+    model: Model | None = None

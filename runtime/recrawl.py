@@ -15,6 +15,7 @@ from uuid import uuid4
 from runtime.commitment import commitment
 from runtime.crawl.visit import Progress
 from runtime.document.render import Rendered
+from runtime.enhancement import enhance
 from runtime.errors import (
     CorruptState,
     FetchFailed,
@@ -186,21 +187,26 @@ async def _work(
         world, site, state, published, forced=claim.forced, now=world.clock(), deadline=deadline, progress=progress
     )
     world.events.event("step", step="surveyed", site_id=site.id, outcome=result.outcome)
-    if result.rendered is None:
+    rendered = result.rendered
+    if rendered is None:
         return result, None
-    if result.outcome is Outcome.UPDATED:
-        return result, await publish(world, claim, result.rendered, stored)
-    same = result.rendered.sha256 == site.latest_llms_hash
-    if result.outcome is Outcome.UNCHANGED_CONTENT and same and not _is_whole(published, result.rendered):
-        url = await publish(world, claim, result.rendered, stored)
-        return replace(
-            result, reason="the document is the same as before; its missing or altered file was put back"
-        ), url
-    return result, None
+    same = result.outcome is Outcome.UNCHANGED_CONTENT and rendered.sha256 == site.latest_llms_hash
+    if not same and result.outcome is not Outcome.UPDATED:
+        return result, None
+    result = await enhance(world, site, result, published)
+    outgoing = result.outgoing or rendered
+    if not same:
+        return result, await publish(world, claim, outgoing, stored)
+    if _is_whole(published, outgoing):
+        return result, None
+    url = await publish(world, claim, outgoing, stored)
+    reworded = result.state.descriptions != state.descriptions
+    what = "its descriptions were written anew" if reworded else "its missing or altered file was put back"
+    return replace(result, reason=f"the document is the same as before; {what}"), url
 
 
 def _is_whole(published: Published | None, rendered: Rendered) -> bool:
-    """Whether readers get exactly what was rendered, section files included."""
+    """Whether readers get exactly what they should, section files included."""
     if published is None or published.stored.body != rendered.text.encode():
         return False
     return sorted(published.parts.values()) == sorted(rendered.sections.values())

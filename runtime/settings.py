@@ -71,6 +71,7 @@ class Settings:
     notify_url: str = ""
     notify_secrets: tuple[str, ...] = field(default=(), repr=False)
     notify_after_failures: int = 3
+    model_calls_per_run: int = 20
     jitter_fraction: float = 0.1
 
 

@@ -29,7 +29,8 @@ class SiteState:
     `memory` is every page as it was last read; `resumed_since` and `deferrals` belong to a crawl that ran out of time
     and goes on. `pages`, `misses` and `left_out` are those of the last crawl; `site_hash` is the document that crawl
     gave, published or not; `pinned_over` is set by a rollback to the `site_hash` that it put aside. `trust`, `held` and
-    `schedule` are the memories of the lastmod, guard and scheduling rooms, as JSON objects.
+    `schedule` are the memories of the lastmod, guard and scheduling rooms, as JSON objects. `descriptions` are a
+    model's texts (see `runtime.enhance.rewrite`), empty where what it wrote was not fit to be published.
     """
 
     inventory: Inventory | None = None
@@ -49,6 +50,7 @@ class SiteState:
     schedule: Mapping[str, float] = field(default_factory=dict)
     last_full_crawl_at: datetime | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def twins(self) -> dict[str, str]:
@@ -96,6 +98,7 @@ def decode(stored: bytes | None) -> SiteState:
             schedule=value["schedule"],
             last_full_crawl_at=_time(value["last_full_crawl_at"]),
             options=value["options"],
+            descriptions=value.get("descriptions", {}),
         )
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptState(f"the state of the site cannot be read ({type(error).__name__})") from error

@@ -25,7 +25,7 @@ GROUND = {
 DOORS = {"handlers", "cli", "local", "wiring", "doctor", "__main__"}
 ADAPTERS = {"web", "sites", "publish", "queues", "enhance"}
 USE_CASES = {
-    "judgement", "commitment",
+    "judgement", "commitment", "enhancement",
     "api", "management", "enroll", "published", "dispatch", "work", "recrawl", "survey", "publishing", "versions", "notify",
     "crawl.crawler", "crawl.visit", "crawl.rules", "crawl.access", "crawl.twins", "sitemap.tree", "sitemap.conditional_read",
 }  # fmt: skip
