@@ -82,6 +82,7 @@ def _site(row: Row) -> Site:
         sentinel_url=row["sentinel_url"],
         sentinel_last_modified=instant(row["sentinel_last_modified"]),
         avg_change_interval_minutes=row["avg_change_interval_minutes"],
+        schedule=_json(row["schedule"]) or {},
         latest_llms_hash=row["latest_llms_hash"],
         latest_llms_url=row["latest_llms_url"],
         last_crawled_at=instant(row["last_crawled_at"]),
@@ -158,7 +159,8 @@ def tick_outcome(row: Row) -> tuple[Outcome, bool]:
 
 def due_summary(row: Row) -> DueSummary:
     with readable("the summary of due sites"):
-        return DueSummary(due=row["due"], overdue=row["overdue"], oldest_due_at=instant(row["oldest_due_at"]))
+        oldest = instant(row["oldest_due_at"])
+        return DueSummary(due=row["due"], overdue=row["overdue"], oldest_due_at=oldest, stale=row["stale"])
 
 
 def stale(claim: Claim) -> StaleClaim:
@@ -199,7 +201,8 @@ def commit_columns(commit: Commit) -> dict[str, Any]:
     moments = ("next_crawl_at", "sentinel_last_modified")
     columns = {name: getattr(commit, name) for name in commit.__slots__}
     columns |= {name: None if columns[name] is None else stamp(columns[name]) for name in moments}
-    return columns | {"counts": dict(commit.counts)}
+    schedule = None if commit.schedule is None else dict(commit.schedule)
+    return columns | {"counts": dict(commit.counts), "schedule": schedule}
 
 
 def _number(value: int | None, default: int) -> int:

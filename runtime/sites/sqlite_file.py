@@ -44,6 +44,8 @@ CREATE TABLE crawl_sites (
     last_crawled_at TEXT,
     last_changed_at TEXT,
     last_checked_at TEXT,
+    last_success_at TEXT,
+    schedule TEXT NOT NULL DEFAULT '{}' CHECK (json_type(schedule) = 'object'),
     last_outcome TEXT,
     last_error TEXT,
     failure_count INTEGER NOT NULL DEFAULT 0 CHECK (failure_count >= 0),

@@ -26,7 +26,11 @@ CLAIMABLE = f"""
 """  # noqa: S608 - constants
 SUMMARY = f"""
     SELECT count(*) AS due, count(*) FILTER (WHERE next_crawl_at < :overdue) AS overdue,
-           min(next_crawl_at) AS oldest_due_at FROM crawl_sites WHERE {DUE}
+           min(next_crawl_at) AS oldest_due_at,
+           (SELECT count(*) FROM crawl_sites WHERE failure_count > 0 AND status = 'active'
+            AND julianday(coalesce(last_success_at, created_at))
+                < julianday(:now) - 1 - 2 * recrawl_interval_minutes / 1440.0) AS stale
+    FROM crawl_sites WHERE {DUE}
 """  # noqa: S608 - constants
 LISTED = "SELECT * FROM crawl_sites WHERE base_url > :after ORDER BY base_url LIMIT :limit"
 RUNS = """

@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from runtime.errors import NotFound, StaleClaim
 from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 2
 """What the last of `supabase/migrations` writes into `schema_version`. A newer schema serves older programs."""
 
+T = TypeVar("T")
+
 ROW_OR_NONE = (dict, type(None))
 
 
@@ -32,6 +34,7 @@ class SupabaseSites:
         self, url: str, key: str, *, client: SyncPostgrestClient | None = None, timeout_seconds: float = 5.0
     ) -> None:
         self._rpc = Rpc(url, key, client=client, timeout_seconds=timeout_seconds)
+        self._checked = False
 
     def close(self) -> None:
         self._rpc.close()
@@ -56,10 +59,11 @@ class SupabaseSites:
 
     async def find(self, base_url: str) -> Site | None:
         row = await self._safely("find_site", ROW_OR_NONE, p_base_url=base_url)
-        return None if row is None else rows.site(row)
+        return rows.site(row) if row else await self._nothing(None)
 
     async def list_sites(self, *, after: str | None = None, limit: int = 100) -> list[Site]:
-        return [rows.site(row) for row in await self._safely("list_sites", list, p_after=after, p_limit=limit)]
+        found = await self._safely("list_sites", list, p_after=after, p_limit=limit)
+        return [rows.site(row) for row in found] or await self._nothing([])
 
     async def update(
         self, site_id: str, *, options: SiteOptions | None = None, status: SiteStatus | None = None
@@ -79,17 +83,16 @@ class SupabaseSites:
         self, *, limit: int, lease_seconds: int, owner: str, per_host: int = 1, slack_seconds: int = 0
     ) -> list[Claim]:
         rows.check_lease(owner, lease_seconds)
-        return rows.claims(
-            await self._once(
-                "claim_due_sites",
-                list,
-                p_limit=limit,
-                p_lease_seconds=lease_seconds,
-                p_owner=owner,
-                p_per_host=per_host,
-                p_slack_seconds=slack_seconds,
-            )
+        leased = await self._once(
+            "claim_due_sites",
+            list,
+            p_limit=limit,
+            p_lease_seconds=lease_seconds,
+            p_owner=owner,
+            p_per_host=per_host,
+            p_slack_seconds=slack_seconds,
         )
+        return rows.claims(leased) or await self._nothing([])
 
     async def claim_site(self, site_id: str, *, lease_seconds: int, owner: str, force: bool = False) -> Claim | None:
         rows.check_lease(owner, lease_seconds)
@@ -128,7 +131,8 @@ class SupabaseSites:
             )
 
     async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary:
-        return rows.due_summary(await self._safely("due_summary", p_slack_seconds=slack_seconds))
+        summary = rows.due_summary(await self._safely("due_summary", p_slack_seconds=slack_seconds))
+        return summary if summary.due else await self._nothing(summary)
 
     async def runs(self, site_id: str, *, limit: int = 20, before: datetime | None = None) -> list[Run]:
         if not _is_id(site_id):
@@ -154,6 +158,13 @@ class SupabaseSites:
         wrong = refusals.misinstalled(await self._safely("check_schema"), SCHEMA_VERSION)
         if wrong is not None:
             raise wrong
+        self._checked = True
+
+    async def _nothing(self, answer: T) -> T:
+        """An answer that says "nothing", believed only after the check: hidden rows look like none."""
+        if not self._checked:
+            await self.check()
+        return answer
 
     async def _safely(self, function: str, kinds: Kinds = dict, **params: Any) -> Any:
         """A call that does no harm when it is done twice."""

@@ -6,6 +6,7 @@ Times in a row are `rows.stamp` text, whose order is the order of time.
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -123,6 +124,10 @@ def committed(row: Row, commit: Commit, now: datetime) -> Changes:
     }
     kept = ("latest_llms_hash", "latest_llms_url", "sentinel_url", "sentinel_last_modified")
     changes |= {name: given[name] for name in (*kept, "avg_change_interval_minutes") if given[name] is not None}
+    if given["schedule"] is not None:
+        changes["schedule"] = json.dumps(given["schedule"])
+    if commit.outcome not in WISH_UNSERVED:
+        changes["last_success_at"] = stamp(now)
     if commit.crawled:
         changes["last_crawled_at"] = stamp(now)
     if commit.changed:

@@ -389,7 +389,8 @@ async def test_one_client_and_one_connection_serve_a_process(faulty: FaultyServe
     first.close()
     second.close()
 
-    assert (len(faulty.requests), faulty.connections) == (40, 1)
+    # Either looked once whether "nothing" can be believed.
+    assert (len(faulty.requests), faulty.connections) == (42, 1)
 
 
 def test_the_client_outlives_an_event_loop(faulty: FaultyServer) -> None:
