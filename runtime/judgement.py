@@ -140,7 +140,7 @@ def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
         "verdict": found.verdict,
         "crawl": crawl,
         "requests": found.requests,
-        "retry_after": found.retry_after,
+        "retry_after": max(filter(None, (found.retry_after, crawl.retry_after)), default=None),
     }
     if crawl.out_of_time:
         return _deferred(found, common)
@@ -219,7 +219,7 @@ def _deferred(found: Crawled, common: dict[str, Any]) -> Survey:
     resumed = replace(
         _read(found), resumed_since=state.resumed_since or stamp(found.now), deferrals=state.deferrals + 1
     )
-    reason = f"{len(found.crawl.memory)} pages were read before the time was up; the crawl goes on"
+    reason = f"{len(found.crawl.memory)} pages were read; {found.crawl.problem}; the crawl goes on later"
     return Survey(outcome=Outcome.DEFERRED, reason=reason, state=resumed, **common)
 
 

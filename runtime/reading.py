@@ -210,8 +210,9 @@ class CrawlResult:
     """What a crawl found. `pages` are in canonical URL order; `home` is the entry page's URL, if it was read.
 
     `complete` is false when a budget or a deadline ended the crawl before its own limits did, `out_of_time` when it was
-    the deadline. `requests` and `bytes_read` count what was asked of the site, `downloaded` the pages that came in full
-    and `memory` every page that was read or recalled. `recalled` are the listed pages that did not come again.
+    the deadline or the site's wish for peace; `retry_after` is until when, if it said so. `requests` and `bytes_read`
+    count what was asked of the site, `downloaded` the pages that came in full and `memory` every page that was read or
+    recalled. `recalled` are the listed pages that did not come again.
     `validators_lied` says that bytes changed under an unchanged entity tag.
     """
 
@@ -221,6 +222,7 @@ class CrawlResult:
     complete: bool = True
     problem: str = ""
     out_of_time: bool = False
+    retry_after: datetime | None = None
     requests: int = 0
     bytes_read: int = 0
     downloaded: int = 0

@@ -173,7 +173,7 @@ def _again(row: Site, result: Survey, now: datetime) -> bool:
     if row.status is not SiteStatus.ACTIVE or result.ours:
         return False
     if result.outcome is Outcome.DEFERRED and not result.counts_as_failure:
-        return True
+        return result.retry_after is None
     return row.requested_at is not None and row.next_crawl_at is not None and row.next_crawl_at <= now
 
 

@@ -26,6 +26,9 @@ from runtime.reading import CrawlResult, Left, LeftOut, Page, PageReading
 from runtime.settings import CrawlLimits
 
 OUT_OF_TIME = "the time for one site was used up"
+THROTTLED = "the site asks us to slow down (429)"
+MOST_THROTTLED = 3
+"""One page that answers 429 may have a limit of its own; more of them are the site's."""
 
 
 @dataclass(slots=True)
@@ -69,6 +72,7 @@ class Crawler:
                 problem=_entry_problem(reason, detail),
                 requests=visitor.requests,
                 bytes_read=visitor.bytes_read,
+                retry_after=visitor.not_before,
             )
         landed = home.final_url
         self.rules.scope = urls.adopted_base(self.base_url, landed)
@@ -117,6 +121,8 @@ class Crawler:
     def _bound(self, visitor: Visitor) -> str:
         if self.deadline is not None and asyncio.get_running_loop().time() >= self.deadline:
             return OUT_OF_TIME
+        if visitor.throttled >= MOST_THROTTLED:
+            return THROTTLED
         if visitor.requests >= self.limits.requests_per_site(self.options.max_pages):
             return "the request budget of the site was used up"
         if visitor.bytes_read >= self.limits.bytes_per_site:
@@ -186,7 +192,8 @@ class Crawler:
             home=home if home in self._kept else None,
             complete=not self._problem,
             problem=self._problem,
-            out_of_time=self._problem == OUT_OF_TIME,
+            out_of_time=self._problem in (OUT_OF_TIME, THROTTLED),
+            retry_after=visitor.not_before if self._problem == THROTTLED else None,
             requests=visitor.requests,
             bytes_read=visitor.bytes_read,
             downloaded=visitor.downloaded,

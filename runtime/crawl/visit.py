@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from runtime import urls
+from runtime.conditional import retry_after
 from runtime.crawl.judge import judge_status
 from runtime.crawl.page import is_page_type, read_page
 from runtime.crawl.recall import Plan, Recall
@@ -51,6 +52,8 @@ class Visitor:
     bytes_read: int = 0
     downloaded: int = 0
     validators_lied: bool = False
+    throttled: int = 0
+    not_before: datetime | None = None
     memory: dict[str, PageMemory] = field(default_factory=dict)
     _hrefs: dict[str, str | None] = field(default_factory=dict)
     _read_at: str = field(init=False)
@@ -102,6 +105,7 @@ class Visitor:
 
     def _read(self, url: str, response: Response, known: PageMemory | None) -> Visit:
         final = urls.normalize(response.url)
+        self._listen(response)
         left = judge_status(response, cap=self.limits.html_bytes)
         if left is None and not is_page_type(response.content_type, response.body):
             left = (Left.NOT_A_PAGE, response.content_type)
@@ -121,6 +125,13 @@ class Visitor:
             read_at=self._read_at,
         )
         return Visit(url, final, reading)
+
+    def _listen(self, response: Response) -> None:
+        """Count the answers that say we ask too much (RFC 6585 4), and remember until when the site wants peace."""
+        self.throttled += response.status == 429
+        asked = retry_after(response, self.now)
+        if asked is not None and (self.not_before is None or asked > self.not_before):
+            self.not_before = asked
 
     def _recalled(self, url: str, known: PageMemory) -> Visit:
         self.memory[url] = replace(known, lastmod=self.recall.lastmods.get(url))
