@@ -10,6 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.runtime.sites.conftest import postgres, project
+from tests.stand_ins.s3 import s3_server
+
+__all__ = ["postgres", "project", "s3_server"]
+
 MEMORY = Path("/dev/shm")
 
 
