@@ -59,6 +59,16 @@ def site_alarms(config: StageConfig) -> list[AlarmSpec]:
             missing="ignore",
         ),
         AlarmSpec(
+            id="notifications-failing",
+            severity=Severity.LOW,
+            hop="sites",
+            broke="Messages about changed or failing sites are not delivered to those who asked for them.",
+            check="Whose address does not answer, and since when?",
+            signals={"failed": Signal(SERVICE, m.NOTIFICATIONS_FAILED)},
+            threshold=5,
+            period=3_600,
+        ),
+        AlarmSpec(
             id="security-denied",
             severity=Severity.LOW,
             hop="sites",

@@ -28,6 +28,9 @@ class Fleet:
     tick_fails: Callable[[int], bool] = lambda _now: False
     misconfigured: Callable[[int], bool] = lambda _now: False
     failing: Callable[[int, int], int] = lambda _now, _due: 0
+    ours: Callable[[int, int], int] = lambda _now, _due: 0
+    own_faults: Callable[[int], int] = lambda _now: 0
+    refused_by_store: Callable[[int], bool] = lambda _now: False
     held: Callable[[int], int] = lambda _now: 0
     unpublished: Callable[[int], int] = lambda _now: 0
     dead_messages: Callable[[int], int] = lambda _now: 0
@@ -66,12 +69,19 @@ class Fleet:
         self._dispatched(now, due, overdue=0, oldest=late_by)
         failing = min(due, self.failing(now, due))
         held = self.held(now) if due else 0
+        ours = min(due, self.ours(now, due))
         for site in range(due):
             end = now + 120 + 5 * site
-            self._own(m.WORK_COMPLETED, end, 1)
+            self._own(m.WORK_COMPLETED, end, float(site >= ours))
             self._own(m.RUN_SECONDS, end, self.run_seconds)
             self._own(m.SITES_FAILED, end, float(site < failing))
             self._own(m.SITES_HELD, end, float(failing <= site < failing + held))
+        for name, count in {
+            m.OWN_FAULTS: self.own_faults(now),
+            m.CONFIGURATION_ERRORS: int(self.refused_by_store(now)),
+        }.items():
+            if count:
+                self._own(name, now + 150, count)
         if self.unpublished(now):
             self._own(m.PUBLISH_FAILURES, now + 150, self.unpublished(now))
         for _batch in range(-(-due // 10)):
