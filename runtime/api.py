@@ -11,16 +11,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime import management, metrics, urls, views, webhook
+from runtime import metrics, urls, views, webhook
 from runtime.errors import InputError, NotFound, Refused, ServiceError, StaleClaim, Transient
 from runtime.http import Answer, HttpError, Request, parse_object
 from runtime.models import Site, SiteStatus
 from runtime.ports import Message, Requested, World
+from runtime.start import delay, start_run
 
 CRON_PATH = "/internal/cron/recrawl"
 HOOK_PATH = "/internal/hooks/site-changed"
 STORE_SECONDS = 1.2
-"""What the database has to answer a webhook; with `management.QUEUE_SECONDS` and the way here it makes two seconds."""
+"""What the database has to answer a webhook; with `start.QUEUE_SECONDS` and the way here it makes two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ class Api:
             return await handler(request)
         if request.path == "/sites" or request.path.startswith("/sites/"):
             await self._authorize(request)
+            from runtime import management  # most calls are hooks
+
             return await management.route(request, self.world)
         raise HttpError(404, "not_found", "there is nothing at this path")
 
@@ -115,8 +118,8 @@ class Api:
         if requested.replayed:
             raise HttpError(409, "replayed", "this webhook-id was used before; nothing was done")
         if requested.run_at is not None:
-            wait = management.delay(requested.run_at, now)
-            await management.start_run(self.world, Message(site_id=site.id, delay_seconds=wait))
+            wait = delay(requested.run_at, now)
+            await start_run(self.world, Message(site_id=site.id, delay_seconds=wait))
         status = _status(site, requested)
         self.world.events.event(metrics.WEBHOOK_ACCEPTED, request_id=request.id, site_id=site.id, status=status)
         when = None if status == SiteStatus.PAUSED else views.moment(requested.next_crawl_at)

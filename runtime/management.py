@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import math
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from runtime import enroll, versions, webhook
-from runtime.errors import InputError, ServiceError, Transient
+from runtime import enroll, webhook
+from runtime.errors import InputError, ServiceError
 from runtime.http import MAX_BODY_BYTES, Answer, HttpError, Request, parse_object
 from runtime.models import Site, SiteStatus
 from runtime.ports import Message, World
+from runtime.start import delay, start_run
 from runtime.views import moment, run_view, site_view
 
-__all__ = ["route", "run_view", "site_view", "start_run"]
+__all__ = ["route", "run_view", "site_view"]
 
 PAGE_SIZE = 100
 ROTATION_OVERLAP_SECONDS = 3_600
 MAX_OVERLAP_SECONDS = 604_800
-QUEUE_SECONDS = 0.6
 
 Handler = Callable[[Request, World, str], Awaitable[Answer]]
 
@@ -45,17 +43,6 @@ async def route(request: Request, world: World) -> Answer:
         allow = ", ".join(methods)
         raise HttpError(405, "method_not_allowed", f"use {allow}", {"allow": allow})
     return await methods[request.method](request, world, site_id)
-
-
-async def start_run(world: World, message: Message) -> None:
-    """Hand a site to a worker. One that cannot be queued is no loss: its row is due, and the next tick takes it."""
-    try:
-        async with asyncio.timeout(QUEUE_SECONDS):
-            unsent = await world.queue.send([message])
-    except (Transient, TimeoutError):
-        unsent = [message]
-    if unsent:
-        world.events.event("run_not_queued", site_id=message.site_id)
 
 
 async def _enroll(request: Request, world: World, _: str) -> Answer:
@@ -141,12 +128,16 @@ async def _rollback(request: Request, world: World, site_id: str) -> Answer:
     version = _fields(request, optional=True, allowed=frozenset({"version"})).get("version")
     if version is not None and not isinstance(version, str):
         raise InputError("version", "must be the SHA-256 of a published version (64 hex digits)")
+    from runtime import versions  # reads documents and states, which no other call here needs
+
     return Answer(200, site_view(await versions.rollback(world, site_id, version)))
 
 
 async def _confirm(request: Request, world: World, site_id: str) -> Answer:
     _fields(request, optional=True, allowed=frozenset())
     await world.sites.get(site_id)
+    from runtime import versions
+
     await versions.confirm(world, site_id)
     return Answer(200, {"status": "confirmed", "id": site_id})
 
@@ -182,11 +173,6 @@ async def _look_again(world: World, site: Site) -> Site:
     if requested.run_at is not None:
         await start_run(world, Message(site_id=site.id, delay_seconds=delay(requested.run_at, world.clock())))
     return await world.sites.get(site.id)
-
-
-def delay(run_at: datetime, now: datetime) -> int:
-    """Whole seconds until a run may begin."""
-    return max(0, math.ceil((run_at - now).total_seconds()))
 
 
 def _fields(request: Request, *, optional: bool = False, allowed: frozenset[str] = enroll.FIELDS) -> dict[str, Any]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
-from runtime.reading import Response, Validators
 from runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from runtime.reading import Response, Validators  # not needed to name a port, and half of a webhook's imports
 
 MayVisit = Callable[[str], Awaitable[str | None]]
 """Asked before every hop: None lets the request out, a text is the reason not to (RFC 9309 2.2.2)."""
@@ -252,6 +254,16 @@ class Model(Protocol):
         """:raises VendorFailed: there is no usable answer; no error holds a credential or a text of the provider's."""
 
 
+class Unlocker(Protocol):
+    """Fetches a page as a real browser would, past bot walls and with its scripts run; every page costs money."""
+
+    async def fetch(self, url: str, *, max_bytes: int) -> Response:
+        """The page at a URL that the gate has let out before; redirects are the service's to follow.
+
+        :raises VendorFailed: it was not fetched; no error holds a credential.
+        """
+
+
 Clock = Callable[[], datetime]
 """The time, aware and in UTC. Doors pass the real one; tests pass their own."""
 
@@ -269,3 +281,4 @@ class World:
     clock: Clock
     settings: Settings
     model: Model | None = None
+    unlocker: Unlocker | None = None

@@ -6,19 +6,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from runtime import environment as env
 from runtime.errors import StoreDown
 from runtime.ports import Clock, Events, World
-from runtime.publish.folder import FolderPublisher, FolderStates
-from runtime.queues.memory import MemoryQueue
 from runtime.settings import FetchPolicy, Settings, number, require
-from runtime.sites.sqlite import SqliteSites
-from runtime.web.fetch import FetchClient
 
 if TYPE_CHECKING:
     from runtime.handlers.vault import Vault
+    from runtime.ports import Publisher, States, Web
 
 PUBLISHED, STATES, DATABASE = "published", "states", "sites.db"
 """What a home folder holds: the published files, the private state objects, the rows."""
@@ -39,6 +36,11 @@ async def embedded_world(
     :param base_url: the public domain that `published/` is served under.
     :raises CorruptState: the database file is damaged. :raises StoreDown: the folder cannot be written.
     """
+    from runtime.publish.folder import FolderPublisher, FolderStates
+    from runtime.queues.memory import MemoryQueue
+    from runtime.sites.sqlite import SqliteSites
+    from runtime.web.fetch import FetchClient
+
     try:
         home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything else runs
     except OSError as error:
@@ -65,41 +67,60 @@ async def cloud_world(
 ) -> World:
     """The adapters of a Lambda process: Supabase, R2 or S3, SQS.
 
+    What not every invocation needs (the buckets, the fetch client) is opened by its first call: a webhook's answer does
+    not wait for it.
+
     :param needed: variables without which this door cannot work.
     :raises Misconfigured: a variable is missing, or a secret is not filled in.
     :raises StoreDown: the secrets cannot be read.
     """
     import boto3
 
-    from runtime.publish.s3 import S3Publisher, S3States, make_client
+    from runtime.publish.opening import OnFirstUse, OpenedPublisher
     from runtime.queues.sqs import SqsQueue
     from runtime.sites.supabase import SupabaseSites
 
     require(environment, *needed)
     supabase = await vault.fields(environment[env.SUPABASE_SECRET_ARN], "url", "key")
-    own = make_client()
-    public, bucket = own, environment.get(env.PUBLIC_BUCKET, "")
-    if environment.get(env.R2_SECRET_ARN):
-        r2 = await vault.fields(
-            environment[env.R2_SECRET_ARN], "endpoint", "access_key_id", "secret_access_key", "bucket"
-        )
-        public = make_client(
-            endpoint_url=r2["endpoint"],
-            access_key_id=r2["access_key_id"],
-            secret_access_key=r2["secret_access_key"],
-        )
-        bucket = r2["bucket"]
     settings = cloud_settings(environment)
+
+    def web() -> Web:
+        from runtime.web.fetch import FetchClient
+
+        return FetchClient(settings.policy, settings.limits)
+
+    def states() -> States:
+        from runtime.publish.s3 import S3States, make_client
+
+        return S3States(make_client(), environment[env.STATE_BUCKET])
+
     return World(
-        web=FetchClient(settings.policy, settings.limits),
+        web=cast("Web", OnFirstUse(web)),
         sites=SupabaseSites(supabase["url"], supabase["key"]),
-        publisher=S3Publisher(public, bucket, environment.get(env.PUBLIC_BASE_URL, "")),
-        states=S3States(own, environment[env.STATE_BUCKET]),
+        publisher=OpenedPublisher(lambda: public_bucket(environment, vault), environment.get(env.PUBLIC_BASE_URL, "")),
+        states=cast("States", OnFirstUse(states)),
         queue=SqsQueue(boto3.client("sqs"), environment[env.QUEUE_URL]),
         events=events,
         clock=clock,
         settings=settings,
     )
+
+
+async def public_bucket(environment: Mapping[str, str], vault: Vault) -> Publisher:
+    """The public bucket: R2 where its secret is named, else S3.
+
+    :raises Misconfigured: the secret is not filled in. :raises StoreDown: it cannot be read.
+    """
+    from runtime.publish.s3 import S3Publisher, make_client
+
+    base_url = environment.get(env.PUBLIC_BASE_URL, "")
+    if not environment.get(env.R2_SECRET_ARN):
+        return S3Publisher(make_client(), environment.get(env.PUBLIC_BUCKET, ""), base_url)
+    r2 = await vault.fields(environment[env.R2_SECRET_ARN], "endpoint", "access_key_id", "secret_access_key", "bucket")
+    client = make_client(
+        endpoint_url=r2["endpoint"], access_key_id=r2["access_key_id"], secret_access_key=r2["secret_access_key"]
+    )
+    return S3Publisher(client, r2["bucket"], base_url)
 
 
 def cloud_settings(environment: Mapping[str, str]) -> Settings:

@@ -16,9 +16,9 @@ from runtime import metrics, webhook
 from runtime.api import STORE_SECONDS, Secrets
 from runtime.errors import Misconfigured, StoreDown
 from runtime.http import Request
-from runtime.management import QUEUE_SECONDS
 from runtime.models import Outcome, Site
 from runtime.ports import Message, Requested
+from runtime.start import QUEUE_SECONDS
 from tests.runtime.api.conftest import BASE, CRON, KEY, START, WEEK, Service
 
 HOOK = "/internal/hooks/site-changed"
