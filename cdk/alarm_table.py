@@ -58,7 +58,7 @@ def _pages(config: StageConfig) -> list[AlarmSpec]:
             id="sites-failing-alike",
             severity=Severity.PAGE,
             hop="service",
-            broke="Four of five sites fail at once, each for itself: most likely we changed, not they; files grow stale.",
+            broke="Four of five sites fail at once, each for itself: most likely we changed; files grow stale.",
             check="The reasons of the last runs: what do they have in common, and did it begin with a deploy?",
             signals=RUNS,
             expression="IF(FILL(runs, 0) >= 10, 100 * FILL(failed, 0) / runs, 0)",

@@ -30,12 +30,12 @@ STATEFUL = {
 
 
 def test_cfn_lint_finds_nothing(synth: Synth, tmp_path: Path) -> None:
-    """Every stage, and the R2 variant; W3005 is the CDK's own DependsOn."""
-    templates = {stage: synth(stage) for stage in STAGES} | {"r2": synth("prod", **R2, brightData="true")}
+    """Production in both ways of publishing, and the local stage; W3005 is the CDK's own DependsOn."""
+    templates = {stage: synth(stage) for stage in ("prod", "local")} | {"r2": synth("prod", **R2, brightData="true")}
     for name, template in templates.items():
         (tmp_path / f"{name}.template.json").write_text(json.dumps(template))
     done = subprocess.run(
-        [str(Path(sys.executable).with_name("cfn-lint")), "-i", "W3005", "-r", "eu-west-1", "us-east-1", "-t"]
+        [str(Path(sys.executable).with_name("cfn-lint")), "-i", "W3005", "-r", "us-east-1", "-t"]
         + [str(path) for path in sorted(tmp_path.glob("*.json"))],
         capture_output=True,
         text=True,
