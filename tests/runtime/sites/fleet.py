@@ -42,6 +42,7 @@ class Fleet:
         assert worker.stdout is not None
         worker.kill()
         worker.wait()
+        self._tally(worker, worker.stdout.read())
         self._selector.unregister(worker.stdout)
         worker.stdout.close()
         del self._workers[worker.pid], self._in_hand[worker.pid]
@@ -72,17 +73,18 @@ class Fleet:
         assert worker.stdout is not None
         said = os.read(worker.stdout.fileno(), 65536)
         assert said, f"a worker ended by itself with {worker.wait()}"
+        last = self._tally(worker, said)
+        if last == "claimed" and self.kills < kills and chance.random() < self.kill_chance:
+            self.kills += 1
+            self._end(worker)
+            self._start()
+
+    def _tally(self, worker: subprocess.Popen[bytes], said: bytes) -> str:
+        """Count what was said; gives the last word."""
         *lines, self._unfinished[worker.pid] = (self._unfinished[worker.pid] + said).split(b"\n")
+        word = ""
         for line in lines:
             word, _, number = line.decode().partition(" ")
             self.heard[word] += int(number or 1)
             self._in_hand[worker.pid] += {"claimed": int(number or 0), "committed": -1, "stale": -1}.get(word, 0)
-        if (
-            lines[-1:]
-            and lines[-1].startswith(b"claimed")
-            and self.kills < kills
-            and chance.random() < self.kill_chance
-        ):
-            self.kills += 1
-            self._end(worker)
-            self._start()
+        return word

@@ -75,10 +75,11 @@ def test_a_lease_shorter_than_the_work_costs_work_and_nothing_else(
 ) -> None:
     """Every first attempt outlives its lease: another worker takes over, and the late commit is refused."""
     fleet = Fleet((project[1].url, token("service_role"), "1", "40", "0.1", "late"))
-    sites = run(postgres, project, fleet, sites=200, kills=6)
+    sites = run(postgres, project, fleet, sites=200, kills=3)
     quarantined = prove(sites, 200)
 
-    assert fleet.heard["stale"] > 100
+    in_dead_hands = 40 * fleet.kills
+    assert fleet.heard["stale"] >= 200 - in_dead_hands
     print(f"{fleet.kills} kills, {len(quarantined)} in quarantine; sites {dict(fleet.heard)}")
 
 
