@@ -146,6 +146,8 @@ class PageReading:
     password_form: bool = False
     is_error_title: bool = False
     """A short page whose title or heading says that there is no such page (soft 404)."""
+    unlocked: bool = False
+    """It was fetched around a wall or a shell; the site itself did not serve it to us."""
 
 
 @dataclass(frozen=True, slots=True)

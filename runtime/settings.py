@@ -56,7 +56,8 @@ class Settings:
     """What is the same for every site of a deployment.
 
     `notify_url` is told of every site's changes, signed with `notify_secrets` (several while one is being rotated); a
-    site that fails is reported after `notify_after_failures` in a row.
+    site that fails is reported after `notify_after_failures` in a row. What paid services may do is bounded a site: calls
+    to the model, and pages through the unlocker, whose price (millionths of a dollar a page) is only reckoned with.
     """
 
     stage: str = "local"
@@ -72,6 +73,9 @@ class Settings:
     notify_secrets: tuple[str, ...] = field(default=(), repr=False)
     notify_after_failures: int = 3
     model_calls_per_run: int = 20
+    unlocks_per_run: int = 50
+    unlocks_per_month: int = 500
+    unlock_micro_usd: int = 1_500
     jitter_fraction: float = 0.1
 
 

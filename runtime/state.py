@@ -30,7 +30,8 @@ class SiteState:
     and goes on. `pages`, `misses` and `left_out` are those of the last crawl; `site_hash` is the document that crawl
     gave, published or not; `pinned_over` is set by a rollback to the `site_hash` that it put aside. `trust`, `held` and
     `schedule` are the memories of the lastmod, guard and scheduling rooms, as JSON objects. `descriptions` are a
-    model's texts (see `runtime.enhance.rewrite`), empty where what it wrote was not fit to be published.
+    model's texts (see `runtime.enhance.rewrite`), empty where what it wrote was not fit to be published. `unlocks`
+    are the calls to the unlocker by month.
     """
 
     inventory: Inventory | None = None
@@ -51,6 +52,7 @@ class SiteState:
     last_full_crawl_at: datetime | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    unlocks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def twins(self) -> dict[str, str]:
@@ -99,6 +101,7 @@ def decode(stored: bytes | None) -> SiteState:
             last_full_crawl_at=_time(value["last_full_crawl_at"]),
             options=value["options"],
             descriptions=value.get("descriptions", {}),
+            unlocks=value.get("unlocks", {}),
         )
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptState(f"the state of the site cannot be read ({type(error).__name__})") from error

@@ -14,6 +14,7 @@ from runtime.crawl.crawler import Crawler
 from runtime.crawl.recall import Recall
 from runtime.crawl.rules import Rules
 from runtime.crawl.twins import with_twins
+from runtime.crawl.unlock import unlocking_for, used_up
 from runtime.crawl.visit import Progress
 from runtime.judgement import Crawled, Survey, conclude, failed
 from runtime.models import Outcome, Site
@@ -84,6 +85,8 @@ async def survey(
         if fresh or state.resumed_since is not None
         else Recall(memory=state.memory)
     )
+    unlocker = world.unlocker if site.options.use_brightdata else None
+    unlocking = unlocking_for(unlocker, world.settings, state.unlocks, now, deadline)
     crawl = await Crawler(
         web=world.web,
         base_url=site.base_url,
@@ -95,6 +98,7 @@ async def survey(
         recall=recall,
         deadline=deadline,
         progress=progress,
+        unlocking=unlocking,
     ).run()
     pages, probes = await with_twins(
         world.web,
@@ -120,7 +124,13 @@ async def survey(
         public_only=not world.settings.policy.allow_networks,
     )
     world.events.event("step", step="crawled", site_id=site.id)
-    return conclude(found, world.publisher.url)
+    result = conclude(found, world.publisher.url)
+    if unlocking is None or not unlocking.calls:
+        return result
+    for code in sorted(unlocking.said):
+        world.events.event("unlock_fell_back", site_id=site.id, code=code)
+    unlocks = used_up(state.unlocks, unlocking.calls, now)
+    return replace(result, spent=unlocking.spent, state=replace(result.state, unlocks=unlocks))
 
 
 def why_spared(verdict: Verdict, site: Site, state: SiteState, published: Published | None) -> str:

@@ -19,6 +19,7 @@ from runtime.crawl.recall import Recall
 from runtime.crawl.rules import Rules
 from runtime.crawl.select import aliases_to_keep, old_versions, other_languages
 from runtime.crawl.text import undouble
+from runtime.crawl.unlock import Unlocking
 from runtime.crawl.visit import Progress, Visit, Visitor
 from runtime.models import SiteOptions
 from runtime.ports import Web
@@ -39,6 +40,7 @@ class Crawler:
     :param inventory: page URL -> lastmod, as the sitemaps have them.
     :param recall: what earlier runs remember, and how far it may be relied on.
     :param deadline: event-loop time after which no further page is asked for; the result is then incomplete.
+    :param unlocking: the way around walls and shells, if there is one for this site.
     """
 
     web: Web
@@ -51,6 +53,7 @@ class Crawler:
     recall: Recall = field(default_factory=Recall)
     deadline: float | None = None
     progress: Progress | None = None
+    unlocking: Unlocking | None = None
     _kept: dict[str, PageReading] = field(default_factory=dict)
     _aliases: dict[str, tuple[str, PageReading]] = field(default_factory=dict)
     _dead: set[str] = field(default_factory=set)
@@ -62,7 +65,7 @@ class Crawler:
 
         Never raises for what the site did; a site that cannot be entered has no pages and says why in `problem`.
         """
-        visitor = Visitor(self.web, self.rules, self.limits, self.now, recall=self.recall)
+        visitor = Visitor(self.web, self.rules, self.limits, self.now, recall=self.recall, unlocking=self.unlocking)
         home = await visitor.enter(urls.entry_url(self.base_url))
         if home.reading is None:
             reason, detail = home.left or (Left.EMPTY, "")

@@ -16,6 +16,7 @@ from runtime.crawl.judge import judge_status
 from runtime.crawl.page import is_page_type, read_page
 from runtime.crawl.recall import Plan, Recall
 from runtime.crawl.rules import Rules
+from runtime.crawl.unlock import Unlocking, is_in_the_way, is_obstructed, is_wall
 from runtime.errors import FetchFailed, HopRefused, Refused
 from runtime.ports import MayVisit, Web
 from runtime.reading import Left, PageMemory, PageReading, Response, Validators, stamp
@@ -55,6 +56,7 @@ class Visitor:
     throttled: int = 0
     not_before: datetime | None = None
     memory: dict[str, PageMemory] = field(default_factory=dict)
+    unlocking: Unlocking | None = None
     _hrefs: dict[str, str | None] = field(default_factory=dict)
     _read_at: str = field(init=False)
 
@@ -63,15 +65,21 @@ class Visitor:
 
     async def enter(self, url: str) -> Visit:
         """The entry page: always asked for, as proof that the site is there. It may move within the host pair."""
-        plan = self.recall.plan(url)
+        plan = self._plan(url)
         return await self._ask(url, Plan.REVALIDATE if plan is Plan.REUSE else plan, self.rules.may_enter)
 
     async def visit(self, url: str) -> Visit:
         """Any other page; never raises for what the site did."""
-        plan = self.recall.plan(url)
+        plan = self._plan(url)
         if plan is Plan.REUSE and await self.rules.may_visit(url) is None:
             return self._recalled(url, self.recall.memory[url])
         return await self._ask(url, plan, self.rules.may_visit)
+
+    def _plan(self, url: str) -> Plan:
+        """How to ask for a page. An obstacle is not worth remembering where it can be got around."""
+        if self.unlocking is not None and is_in_the_way(self.recall.memory.get(url)):
+            return Plan.FETCH
+        return self.recall.plan(url)
 
     async def _ask(self, url: str, plan: Plan, may_visit: MayVisit) -> Visit:
         known = self.recall.memory.get(url)
@@ -92,7 +100,28 @@ class Visitor:
         # connections go out: a connection that is idle while a page is read is time lost.
         for _ in range(2):
             await asyncio.sleep(0)
-        return self._read(url, response, known)
+        return await self._behind(self._read(url, response, known), response, known)
+
+    async def _behind(self, visit: Visit, response: Response, known: PageMemory | None) -> Visit:
+        """The page behind a wall or a shell, where a service may be asked for it; else what it said when it was.
+
+        A page that came this way is remembered without validators: those of the obstacle say nothing about it.
+        """
+        unlocking = self.unlocking
+        blocked = is_obstructed(visit.reading) if visit.reading is not None else is_wall(response, self.now)
+        if unlocking is None or not blocked:
+            return visit
+        answer = await unlocking.fetch(visit.final_url)
+        if answer is not None:
+            reading = read_page(answer.body, answer.url, answer.headers, now=self.now, href_cache=self._hrefs)
+            if not is_obstructed(reading):
+                reading = replace(reading, unlocked=True)
+                self.downloaded += visit.reading is None
+                self._keep(visit.url, visit.final_url, Validators(), answer.body, reading)
+                return replace(visit, reading=reading, left=None)
+        if known is not None and known.reading.unlocked:
+            return self._recalled(visit.url, known)
+        return visit
 
     async def _get(self, url: str, may_visit: MayVisit, validators: Validators | None) -> Response:
         self.requests += 1
@@ -116,15 +145,18 @@ class Visitor:
         if known is not None and known.sha256 != sha256 and _same_tag(known.validators, response.validators):
             self.validators_lied = True
         reading = read_page(response.body, response.url, response.headers, now=self.now, href_cache=self._hrefs)
+        self._keep(url, final, response.validators, response.body, reading)
+        return Visit(url, final, reading)
+
+    def _keep(self, url: str, final: str, validators: Validators, body: bytes, reading: PageReading) -> None:
         self.memory[url] = PageMemory(
             final_url=final,
-            validators=response.validators,
+            validators=validators,
             lastmod=self.recall.lastmods.get(url),
-            sha256=sha256,
+            sha256=hashlib.sha256(body).hexdigest(),
             reading=reading,
             read_at=self._read_at,
         )
-        return Visit(url, final, reading)
 
     def _listen(self, response: Response) -> None:
         """Count the answers that say we ask too much (RFC 6585 4), and remember until when the site wants peace."""
