@@ -8,12 +8,13 @@ from runtime.judgement import Survey
 from runtime.models import Claim, Commit, Outcome, Site, SiteStatus
 from runtime.scheduling import History, ScheduleSettings, decide, spread_of
 from runtime.sitemap.lastmod import newest
+from runtime.verdicts import Changed, Unknown, Verdict
 
 
 def commitment(
     claim: Claim, result: Survey, *, now: datetime, run_id: str, tick_id: str | None, url: str | None, duration_ms: int
-) -> tuple[Commit, dict[str, float]]:
-    """The end of a run as the row will have it, and the schedule's memory for the next one.
+) -> Commit:
+    """The end of a run as the row will have it, the schedule's memory included.
 
     :param url: the public URL of the file, if it was published.
     """
@@ -24,9 +25,12 @@ def commitment(
             site,
             result.outcome,
             failures=failures,
-            memory=result.state.schedule,
+            memory=site.schedule,
             retry_after=result.retry_after,
             gone=result.gone,
+            announced=claim.forced,
+            sitemap_says_changed=_says_changed(result.verdict),
+            pages_changed=_pages_changed(result),
         ),
         ScheduleSettings(),
         now,
@@ -34,7 +38,7 @@ def commitment(
     )
     changed = result.outcome is Outcome.UPDATED
     inventory = result.state.inventory
-    commit = Commit(
+    return Commit(
         run_id=run_id,
         tick_id=tick_id,
         outcome=result.outcome,
@@ -50,10 +54,23 @@ def commitment(
         sentinel_url=result.sentinel_url,
         sentinel_last_modified=None if inventory is None else newest(inventory),
         avg_change_interval_minutes=decision.avg_change_interval_minutes,
+        schedule=decision.memory,
         counts=result.counts,
         duration_ms=duration_ms,
     )
-    return commit, dict(decision.memory)
+
+
+def _says_changed(verdict: Verdict) -> bool | None:
+    """What the sitemaps said, for a schedule that learns how far to trust them."""
+    return None if isinstance(verdict, Unknown) else isinstance(verdict, Changed)
+
+
+def _pages_changed(result: Survey) -> int:
+    """How many entries of the file changed."""
+    if result.changes is None or result.outcome is not Outcome.UPDATED:
+        return 0
+    record = result.changes
+    return sum(len(part) for part in (record.added, record.removed, record.moved, record.retitled, record.redescribed))
 
 
 def _error(site: Site, result: Survey) -> str | None:

@@ -5,14 +5,16 @@ A tick does no crawling, so that it takes seconds whatever the number of sites; 
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 
 from runtime import metrics
-from runtime.models import Claim
+from runtime.models import Claim, Summary
 from runtime.ports import Message, World
 
 MAX_CLAIMS_PER_TICK = 100_000
+STOP_MARGIN_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,14 @@ class Tick:
 async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0) -> Tick:
     """Claim every due site in batches and queue it.
 
-    :param remaining_seconds: time until the process is ended; with less than ten left nothing more is claimed.
+    :param remaining_seconds: time until the process is ended; with little of it left nothing more is claimed.
     :raises StoreDown: the rows cannot be read. A tick that cannot see its sites has failed; it is not a quiet day.
     """
     claims: list[Claim] = []
     settings = world.settings
-    while len(claims) < MAX_CLAIMS_PER_TICK and remaining_seconds > 10:
+    loop = asyncio.get_running_loop()
+    stop_at = loop.time() + remaining_seconds - STOP_MARGIN_SECONDS
+    while len(claims) < MAX_CLAIMS_PER_TICK and loop.time() < stop_at:
         batch = await world.sites.claim_due(
             limit=settings.claim_batch,
             lease_seconds=settings.lease_seconds,
@@ -51,19 +55,27 @@ async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0
     for message in failed:
         if message.claim is not None:
             await world.sites.release(message.claim)
-    due = await world.sites.due_summary(slack_seconds=settings.tick_slack_seconds)
-    world.events.event(
-        "tick_dispatched",
-        tick_id=tick_id,
-        **{
-            metrics.SITES_TOTAL: len(claims) - len(failed),
-            metrics.QUEUE_FAILURES: len(failed),
-            metrics.DUE_SITES: due.due,
-            metrics.OVERDUE_SITES: due.overdue,
-            metrics.OLDEST_DUE_SECONDS: _age(world, due.oldest_due_at),
-        },
-    )
-    return Tick(id=tick_id, total=len(claims) - len(failed), unqueued=len(failed))
+    done = Tick(id=tick_id, total=len(claims) - len(failed), unqueued=len(failed))
+    await _report(world, done)
+    return done
+
+
+async def _report(world: World, done: Tick) -> None:
+    """The one canonical line of a tick. One that had nothing to do is complete; another is when its last site ends."""
+    due = await world.sites.due_summary(slack_seconds=world.settings.tick_slack_seconds)
+    idle = not done.total and not done.unqueued
+    numbers = {
+        metrics.SITES_TOTAL: done.total,
+        metrics.QUEUE_FAILURES: done.unqueued,
+        metrics.DUE_SITES: due.due,
+        metrics.OVERDUE_SITES: due.overdue,
+        metrics.OLDEST_DUE_SECONDS: _age(world, due.oldest_due_at),
+        metrics.STALE_SITES: due.stale,
+        metrics.WORK_COMPLETED: int(idle),
+    }
+    world.events.event("tick_dispatched", tick_id=done.id, **numbers)
+    if idle:
+        world.events.event("tick_completed", tick_id=done.id, **Summary().as_dict())
 
 
 def _age(world: World, since: datetime | None) -> float:

@@ -38,7 +38,8 @@ async def run_tick(world: World) -> Summary:
         if not retry:
             break
         await world.queue.send(retry)
-    world.events.event("tick_completed", tick_id=tick_id, **summary.as_dict())
+    if summary.total:
+        world.events.event("tick_completed", tick_id=tick_id, **summary.as_dict())
     if unfinished:
         raise StoreDown(
             f"{unfinished} site{'s' if unfinished > 1 else ''} could not be finished and will be taken again"

@@ -87,6 +87,7 @@ class Site:
     sentinel_url: str | None = None
     sentinel_last_modified: datetime | None = None
     avg_change_interval_minutes: float | None = None
+    schedule: Mapping[str, float] = field(default_factory=dict)
     latest_llms_hash: str | None = None
     latest_llms_url: str | None = None
     last_crawled_at: datetime | None = None
@@ -143,6 +144,7 @@ class Commit:
     sentinel_url: str | None = None
     sentinel_last_modified: datetime | None = None
     avg_change_interval_minutes: float | None = None
+    schedule: Mapping[str, float] | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     duration_ms: int = 0
 
@@ -167,11 +169,15 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueSummary:
-    """How far behind the schedule is: due now, overdue by more than `slack`, and the oldest due time."""
+    """How far behind the schedule is: due now, overdue by more than `slack`, and the oldest due time.
+
+    `stale` counts active sites without a successful look for more than two of their own intervals and a day.
+    """
 
     due: int
     overdue: int
     oldest_due_at: datetime | None
+    stale: int = 0
 
 
 @dataclass(frozen=True, slots=True)

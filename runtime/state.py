@@ -26,12 +26,10 @@ MAX_LEFT_OUT = 5_000
 class SiteState:
     """The memory of a site.
 
-    `memory` is every page as it was last read; `resumed_since` and `deferrals` belong to a crawl that ran out of time
-    and goes on. `pages`, `misses` and `left_out` are those of the last crawl; `site_hash` is the document that crawl
-    gave, published or not; `pinned_over` is set by a rollback to the `site_hash` that it put aside. `trust`, `held` and
-    `schedule` are the memories of the lastmod, guard and scheduling rooms, as JSON objects. `descriptions` are a
-    model's texts (see `runtime.enhance.rewrite`), empty where what it wrote was not fit to be published. `unlocks`
-    are the calls to the unlocker by month.
+    `memory` is every page as it was last read; `resumed_since` and `deferrals` belong to a crawl that ran out of
+    time and goes on. `pages`, `misses` and `left_out` are those of the last crawl; `site_hash` is the document that
+    crawl gave, published or not; `pinned_over` is set by a rollback to the `site_hash` that it put aside. `trust`
+    and `held` are the memories of the lastmod and guard rooms, as JSON objects.
     """
 
     inventory: Inventory | None = None
@@ -48,7 +46,6 @@ class SiteState:
     site_hash: str | None = None
     pinned_over: str | None = None
     held: Mapping[str, Any] | None = None
-    schedule: Mapping[str, float] = field(default_factory=dict)
     last_full_crawl_at: datetime | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
@@ -97,7 +94,6 @@ def decode(stored: bytes | None) -> SiteState:
             site_hash=value["site_hash"],
             pinned_over=value["pinned_over"],
             held=value["held"],
-            schedule=value["schedule"],
             last_full_crawl_at=_time(value["last_full_crawl_at"]),
             options=value["options"],
             descriptions=value.get("descriptions", {}),

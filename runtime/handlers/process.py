@@ -10,18 +10,20 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger, Metrics
 
 from runtime import environment as env
 from runtime import metrics as names
-from runtime.api import Secrets
 from runtime.errors import Misconfigured, ServiceError
 from runtime.handlers.telemetry import CloudEvents
 from runtime.handlers.vault import Vault
 from runtime.ports import World
 from runtime.wiring import cloud_world
+
+if TYPE_CHECKING:
+    from runtime.api import Secrets
 
 REGION = "AWS_REGION"
 
@@ -67,6 +69,8 @@ class Process:
 
         :raises StoreDown: they were never read and cannot be now.
         """
+        from runtime.api import Secrets  # the worker has no callers
+
         vault = self._opened_vault()
         cron, keys = await asyncio.gather(
             vault.values(self._environment[env.CRON_SECRET_ARN]),

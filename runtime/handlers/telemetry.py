@@ -6,6 +6,7 @@ dimension (a site, a run) is a field of the line. Metric names are those of `run
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
@@ -50,6 +51,9 @@ class CloudEvents:
         if name == "step":
             return
         shown = {key: _short(value) for key, value in fields.items()}
+        if name == "tick_completed":
+            summary = {key: value for key, value in fields.items() if key != "tick_id"}
+            shown["summary"] = f"[RECRAWL] Completed: {json.dumps(summary)}"
         level = self._logger.error if name.endswith(ERRORS) else self._logger.info
         level(name, **shown)
         self._count(name, fields)
@@ -59,6 +63,7 @@ class CloudEvents:
             outcome = Outcome(fields["outcome"])
             for metric in sorted(set(OUTCOME_METRICS.values())):
                 self.add(metric, 1 if metric == OUTCOME_METRICS[outcome] else 0)
+            self.add(names.WORK_COMPLETED, 1)
             self.add(names.SITES_PROCESSED, int(bool(fields["crawled"])))
             self.add(names.RUN_SECONDS, fields["duration_ms"] / 1000)
             self.add(names.RUN_REQUESTS, fields["requests"])

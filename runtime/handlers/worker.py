@@ -50,4 +50,4 @@ async def report_tick(world: World, tick_id: str, total: int) -> None:
     summary = Summary()
     for outcome, crawled in outcomes:
         summary = summary.plus(outcome, crawled=crawled)
-    world.events.event("tick_completed", tick_id=tick_id, summary=f"[RECRAWL] Completed: {summary.as_dict()}")
+    world.events.event("tick_completed", tick_id=tick_id, **summary.as_dict())

@@ -35,6 +35,8 @@ alter table public.crawl_sites
     add column if not exists previous_webhook_secret text,
     add column if not exists previous_secret_until timestamp with time zone,
     add column if not exists last_checked_at timestamp with time zone,
+    add column if not exists last_success_at timestamp with time zone,
+    add column if not exists schedule jsonb not null default '{}',
     add column if not exists last_outcome text,
     add column if not exists last_error text,
     add column if not exists failure_count integer not null default 0,
@@ -122,6 +124,7 @@ alter table public.crawl_sites
     set (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 1);
 
 create index if not exists idx_next_crawl on public.crawl_sites (next_crawl_at) where next_crawl_at is not null;
+create index if not exists crawl_sites_failing on public.crawl_sites (id) where failure_count > 0;
 create index if not exists crawl_sites_listing on public.crawl_sites (base_url collate "C");
 
 -- The clock that everything is measured by. Tests replace it; nothing else does.

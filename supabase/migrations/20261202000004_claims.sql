@@ -191,7 +191,7 @@ begin
     select * into r from jsonb_to_record(p_run) as r (
         outcome text, next_crawl_at timestamp with time zone, failure_count integer, status text, error text,
         crawled boolean, changed boolean, latest_llms_hash text, latest_llms_url text, sentinel_url text,
-        sentinel_last_modified timestamp with time zone, avg_change_interval_minutes float
+        sentinel_last_modified timestamp with time zone, avg_change_interval_minutes float, schedule jsonb
     );
     v_came_late := s.requested_at is not null and s.requested_generation >= s.generation;
     v_next := coalesce(r.next_crawl_at, s.next_crawl_at);
@@ -199,6 +199,7 @@ begin
         lease_owner = null, lease_until = null, attempts = 0,
         failure_count = r.failure_count,
         last_checked_at = v_now,
+        last_success_at = case when r.outcome in ('failed', 'deferred') then last_success_at else v_now end,
         last_crawled_at = case when r.crawled then v_now else last_crawled_at end,
         last_changed_at = case when r.changed then v_now else last_changed_at end,
         last_outcome = r.outcome,
@@ -209,6 +210,7 @@ begin
         sentinel_url = coalesce(r.sentinel_url, sentinel_url),
         sentinel_last_modified = coalesce(r.sentinel_last_modified, sentinel_last_modified),
         avg_change_interval_minutes = coalesce(r.avg_change_interval_minutes, avg_change_interval_minutes),
+        schedule = coalesce(r.schedule, schedule),
         status = case when status = 'active' and not v_came_late then coalesce(r.status, status) else status end,
         requested_at = case when v_came_late or r.outcome in ('failed', 'deferred') then requested_at end,
         request_due_at = case when v_came_late or r.outcome in ('failed', 'deferred') then request_due_at end

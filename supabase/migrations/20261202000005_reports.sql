@@ -9,7 +9,13 @@ begin
     return (
         select jsonb_build_object(
             'due', count(*), 'overdue', count(*) filter (where next_crawl_at < v_late),
-            'oldest_due_at', min(next_crawl_at)
+            'oldest_due_at', min(next_crawl_at),
+            -- Without a successful look for more than two of their own intervals and a day.
+            'stale', (
+                select count(*) from public.crawl_sites where failure_count > 0 and status = 'active'
+                and coalesce(last_success_at, created_at)
+                    < v_now - make_interval(days => 1, mins => 2 * recrawl_interval_minutes)
+            )
         ) from public.crawl_sites
         where next_crawl_at <= v_now and status = 'active' and (lease_until is null or lease_until <= v_now)
     );
