@@ -12,7 +12,6 @@ import binascii
 import hashlib
 import hmac
 import re
-import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -33,6 +32,8 @@ _MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 
 def new_secret() -> str:
     """A webhook secret in the Standard Webhooks form: `whsec_` and 32 random bytes in base64."""
+    import secrets  # random's tables are no part of answering a webhook
+
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
