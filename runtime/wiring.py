@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from runtime import environment as env
 from runtime.errors import StoreDown
+from runtime.paid import cloud_paid, local_paid
 from runtime.ports import Clock, Events, World
 from runtime.settings import FetchPolicy, Settings, number, require
 
@@ -28,12 +29,19 @@ def utc_now() -> datetime:
 
 @asynccontextmanager
 async def embedded_world(
-    home: Path, *, settings: Settings, events: Events, base_url: str, clock: Clock = utc_now
+    home: Path,
+    *,
+    settings: Settings,
+    events: Events,
+    base_url: str,
+    clock: Clock = utc_now,
+    environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[World]:
     """Everything on one machine: SQLite, folders, an in-process queue.
 
     :param home: the folder for all state; made if missing.
     :param base_url: the public domain that `published/` is served under.
+    :param environment: where the keys of paid services are; there are none without it.
     :raises CorruptState: the database file is damaged. :raises StoreDown: the folder cannot be written.
     """
     from runtime.publish.folder import FolderPublisher, FolderStates
@@ -45,6 +53,7 @@ async def embedded_world(
         home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything else runs
     except OSError as error:
         raise StoreDown(f"{home} cannot be used ({error.strerror}); choose another folder with --home") from None
+    paid = local_paid(environment or {}, settings)
     web = FetchClient(settings.policy, settings.limits)
     with SqliteSites(home / DATABASE, clock=clock) as sites:
         try:
@@ -57,9 +66,12 @@ async def embedded_world(
                 events=events,
                 clock=clock,
                 settings=settings,
+                model=paid.model,
+                unlocker=paid.unlocker,
             )
         finally:
             await web.aclose()
+            await paid.aclose()
 
 
 async def cloud_world(
@@ -83,6 +95,7 @@ async def cloud_world(
     require(environment, *needed)
     supabase = await vault.fields(environment[env.SUPABASE_SECRET_ARN], "url", "key")
     settings = cloud_settings(environment)
+    paid = await cloud_paid(environment, vault, settings)
 
     def web() -> Web:
         from runtime.web.fetch import FetchClient
@@ -103,6 +116,8 @@ async def cloud_world(
         events=events,
         clock=clock,
         settings=settings,
+        model=paid.model,
+        unlocker=paid.unlocker,
     )
 
 

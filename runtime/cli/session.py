@@ -54,7 +54,11 @@ def open_and_run(session: Session, work: Callable[[World], Awaitable[Any]]) -> A
     async def opened() -> None:
         events = ConsoleEvents(session.err, verbose=session.verbose)
         async with embedded_world(
-            session.home, settings=session.settings(), events=events, base_url=session.base_url
+            session.home,
+            settings=session.settings(),
+            events=events,
+            base_url=session.base_url,
+            environment=os.environ,
         ) as world:
             # Not returned: asyncio.run asks `signal` for its handler, which writes out the task with all of its result.
             results.append(await work(world))

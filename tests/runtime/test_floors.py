@@ -22,7 +22,7 @@ GROUND = {
     "metrics",
     "environment",
 }
-DOORS = {"handlers", "cli", "local", "wiring", "doctor", "__main__"}
+DOORS = {"handlers", "cli", "local", "wiring", "paid", "doctor", "__main__"}
 ADAPTERS = {"web", "sites", "publish", "queues", "enhance"}
 USE_CASES = {
     "judgement", "commitment", "enhancement",
