@@ -231,3 +231,24 @@ async def test_a_tick_adds_up_from_its_lines(store: Store) -> None:
 
     assert [(outcome, crawled) for _, outcome, crawled in made] == await store.sites.tick_outcomes("tick-1")
     assert await store.sites.tick_outcomes("tick-none") == []
+
+
+async def test_the_schedules_memory_is_in_the_row(store: Store) -> None:
+    """A handful of numbers travels with the row; a commit without them leaves them as they are."""
+    site = await store.enroll()
+    first = await store.sites.commit_run(await store.claim(site), commit(schedule={"rate": 0.25, "slot": 12.0}))
+    second = await store.sites.commit_run(await store.claim(first), commit(schedule=None, run_id="0199-second"))
+
+    assert dict(first.schedule) == dict(second.schedule) == {"rate": 0.25, "slot": 12.0}
+
+
+async def test_a_site_without_a_success_for_long_is_stale(store: Store) -> None:
+    """An active site that only fails counts as stale after two of its intervals and a day (2 * 7 + 1 days)."""
+    site = await store.enroll()
+    failing = commit(Outcome.FAILED, run_id="0199-failed", failure_count=1, next_crawl_at=START + DAY)
+    store.advance(seconds=14 * 86_400)
+    await store.sites.commit_run(await store.claim(site), failing)
+    fresh = (await store.sites.due_summary()).stale
+    store.advance(seconds=2 * 86_400)
+
+    assert (fresh, (await store.sites.due_summary()).stale) == (0, 1)
