@@ -41,7 +41,7 @@ from runtime.survey import survey
 class Look:
     """What a run saw and published, before its row says so.
 
-    :param stored: the state object as it was found. :param fault: the error of a store of ours that ended the run.
+    :param stored: the state object as it was found. :param fault: the error of our store that ended the run.
     """
 
     claim: Claim
@@ -167,13 +167,13 @@ async def settle(world: World, seen: Look, *, ours: str = "") -> Finished:
 
 
 def _again(row: Site, result: Survey, now: datetime) -> bool:
-    """Whether a request that came meanwhile is due, or a crawl that ran out of time goes on. A wish that this run could
+    """Whether a request that came meanwhile is due, or a crawl that got somewhere goes on. A wish that this run could
     not serve waits for its back-off instead: a site that is down is not asked at once, and not for ever.
     """
     if row.status is not SiteStatus.ACTIVE or result.ours:
         return False
     if result.outcome is Outcome.DEFERRED and not result.counts_as_failure:
-        return result.retry_after is None
+        return result.retry_after is None and result.crawl is not None and result.crawl.downloaded > 1
     return row.requested_at is not None and row.next_crawl_at is not None and row.next_crawl_at <= now
 
 

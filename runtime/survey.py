@@ -25,6 +25,7 @@ from runtime.sitemap.compare import compare
 from runtime.sitemap.lastmod import LastmodTrust
 from runtime.sitemap.tree import read_inventory
 from runtime.state import SiteState
+from runtime.timed import TimedWeb
 from runtime.verdicts import Changed, Unchanged, Unknown, Verdict
 
 
@@ -43,11 +44,12 @@ async def survey(
 
     :param published: the public object as it is; None when there is none.
     :param forced: skip the sitemap's verdict (a webhook or a person asked).
-    :param deadline: event-loop time after which the crawl stops; it then goes on in another run.
+    :param deadline: event-loop time after which nothing new is asked of the site; a crawl then goes on in another run.
     """
     limits, stale_days = world.settings.limits, world.settings.max_stale_days
     origin = urls.origin(site.base_url)
-    access = await read_access(world.web, origin, limits, previous=state.robots, now=now)
+    web = world.web if deadline is None else TimedWeb(world.web, deadline)
+    access = await read_access(web, origin, limits, previous=state.robots, now=now)
     world.events.event("step", step="robots_read", site_id=site.id)
     if access.status == "unreachable":
         return _not_now(state, access)
@@ -56,10 +58,10 @@ async def survey(
         return _disallowed(state, published)
     trust = LastmodTrust(**state.trust)
     fresh = not is_stale(state, site, now, stale_days)
-    rules = Rules(world.web, site.base_url, limits)
+    rules = Rules(web, site.base_url, limits)
     rules.know(origin, access)
     reading = await read_inventory(
-        world.web,
+        web,
         site.base_url,
         robots_sitemaps=access.robots.sitemaps,
         sentinel_url=site.sentinel_url,
@@ -81,14 +83,14 @@ async def survey(
             retry_after=reading.not_before,
         )
     recall = (
-        _recall(state, verdict, trust, forced=forced)
+        _recall(state, verdict, trust, reading.carried, forced=forced)
         if fresh or state.resumed_since is not None
         else Recall(memory=state.memory)
     )
     unlocker = world.unlocker if site.options.use_brightdata else None
     unlocking = unlocking_for(unlocker, world.settings, state.unlocks, now, deadline)
     crawl = await Crawler(
-        web=world.web,
+        web=web,
         base_url=site.base_url,
         options=site.options,
         rules=rules,
@@ -101,7 +103,7 @@ async def survey(
         unlocking=unlocking,
     ).run()
     pages, probes = await with_twins(
-        world.web,
+        web,
         crawl.pages,
         rules,
         previous=state.twins,
@@ -158,13 +160,15 @@ def is_stale(state: SiteState, site: Site, now: datetime, max_stale_days: int) -
     return now - last >= max(timedelta(days=max_stale_days), 4 * interval)
 
 
-def _recall(state: SiteState, verdict: Verdict, trust: LastmodTrust, *, forced: bool) -> Recall:
+def _recall(
+    state: SiteState, verdict: Verdict, trust: LastmodTrust, carried: frozenset[str], *, forced: bool
+) -> Recall:
     """How far the memory may be relied on. A forced run asks for every page, and so does one that is to confirm a held
-    result; a 304 is then an answer, an unmoved lastmod is not.
+    result; a 304 is then an answer, an unmoved lastmod is not. Nor is one of a sitemap that could not be read.
     """
     return Recall(
         memory=state.memory,
-        touched=frozenset(verdict.touched) if isinstance(verdict, Changed) else frozenset(),
+        touched=carried.union(verdict.touched if isinstance(verdict, Changed) else ()),
         lastmods_believed=trust.believed and not forced and state.held is None,
         validators_believed=not state.validators_lie,
         resumed_since=state.resumed_since,

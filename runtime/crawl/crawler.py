@@ -25,8 +25,8 @@ from runtime.models import SiteOptions
 from runtime.ports import Web
 from runtime.reading import CrawlResult, Left, LeftOut, Page, PageReading
 from runtime.settings import CrawlLimits
+from runtime.timed import LATE
 
-OUT_OF_TIME = "the time for one site was used up"
 THROTTLED = "the site asks us to slow down (429)"
 MOST_THROTTLED = 3
 """One page that answers 429 may have a limit of its own; more of them are the site's."""
@@ -103,6 +103,7 @@ class Crawler:
                 while (url := self._next(frontier, visitor, len(window))) is not None:
                     window.append(asyncio.ensure_future(visitor.visit(url)))
                 if not window:
+                    self._problem = self._problem or (LATE if visitor.late else "")
                     return
                 visit = await window.popleft()
                 if len(self._kept) >= self.options.max_pages:
@@ -123,7 +124,7 @@ class Crawler:
 
     def _bound(self, visitor: Visitor) -> str:
         if self.deadline is not None and asyncio.get_running_loop().time() >= self.deadline:
-            return OUT_OF_TIME
+            return LATE
         if visitor.throttled >= MOST_THROTTLED:
             return THROTTLED
         if visitor.requests >= self.limits.requests_per_site(self.options.max_pages):
@@ -195,7 +196,7 @@ class Crawler:
             home=home if home in self._kept else None,
             complete=not self._problem,
             problem=self._problem,
-            out_of_time=self._problem in (OUT_OF_TIME, THROTTLED),
+            out_of_time=self._problem in (LATE, THROTTLED),
             retry_after=visitor.not_before if self._problem == THROTTLED else None,
             requests=visitor.requests,
             bytes_read=visitor.bytes_read,

@@ -21,6 +21,7 @@ from runtime.errors import FetchFailed, HopRefused, Refused
 from runtime.ports import MayVisit, Web
 from runtime.reading import Left, PageMemory, PageReading, Response, Validators, stamp
 from runtime.settings import CrawlLimits
+from runtime.timed import OUT_OF_TIME
 
 ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 
@@ -54,6 +55,7 @@ class Visitor:
     downloaded: int = 0
     validators_lied: bool = False
     throttled: int = 0
+    late: bool = False
     not_before: datetime | None = None
     memory: dict[str, PageMemory] = field(default_factory=dict)
     unlocking: Unlocking | None = None
@@ -95,6 +97,7 @@ class Visitor:
         except Refused as refusal:
             return Visit(url, url, left=(Left.REFUSED, refusal.code))
         except FetchFailed as failure:
+            self.late = self.late or failure.code == OUT_OF_TIME
             return Visit(url, url, left=(Left.UNREACHABLE, failure.code))
         # First the answers that came together with this one are taken, then the requests that waited for their
         # connections go out: a connection that is idle while a page is read is time lost.

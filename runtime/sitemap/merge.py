@@ -32,6 +32,7 @@ class Merger:
     complete: bool = True
     problems: dict[str, None] = field(default_factory=dict)
     fresh: int = 0
+    carried: set[str] = field(default_factory=set)
     _entries: dict[str, str | None] = field(default_factory=dict)
     _documents: list[tuple[DocumentState, list[str]]] = field(default_factory=list)
     _ordered: list[str] | None = None
@@ -52,8 +53,12 @@ class Merger:
         self._keep(_dated(state, {lastmod for _, lastmod in own}, self.now), own)
 
     def carry(self, state: DocumentState) -> None:
-        """Keep a document of the last reading that could not be read now: nothing in it may count as removed."""
-        self._keep(state, self._entries_of(state))
+        """Keep a document of the last reading that could not be read now: nothing in it may count as removed, and the
+        lastmods in it prove nothing any more.
+        """
+        entries = self._entries_of(state)
+        self.carried.update(url for url, _ in entries)
+        self._keep(state, entries)
 
     def note(self, problem: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:

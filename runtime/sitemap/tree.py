@@ -33,6 +33,7 @@ class InventoryReading:
 
     `sentinel_url` is the first root that was read, as its final URL; None when there is none. `not_modified`: every
     document answered 304 or had the bytes it had. `not_before`: a server asked not to be asked again before then.
+    `carried` are entries of documents that could not be read this time.
     """
 
     inventory: Inventory
@@ -40,6 +41,7 @@ class InventoryReading:
     requests: int
     not_modified: bool
     not_before: datetime | None = None
+    carried: frozenset[str] = frozenset()
 
 
 async def read_inventory(
@@ -172,6 +174,7 @@ class _Tree:
             requests=self._requests,
             not_modified=bool(inventory.documents) and inventory.complete and not self._merger.fresh,
             not_before=self.not_before,
+            carried=frozenset(self._merger.carried),
         )
 
     def lost_for_now(self, url: str) -> bool:
