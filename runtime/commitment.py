@@ -54,7 +54,7 @@ def commitment(
         sentinel_url=result.sentinel_url,
         sentinel_last_modified=None if inventory is None else newest(inventory),
         avg_change_interval_minutes=decision.avg_change_interval_minutes,
-        schedule=decision.memory,
+        schedule=site.schedule if result.ours else decision.memory,
         counts=result.counts,
         duration_ms=duration_ms,
     )
