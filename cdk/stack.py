@@ -142,6 +142,9 @@ class AutoUpdatesStack(Stack):
             env.LEASE_SECONDS: str(self.config.lease_seconds),
             env.CLAIM_BATCH: str(self.config.claim_batch),
         }
+        if secrets.get(env.CRON_SECRET_ARN):
+            # Warm processes remember secrets for minutes; the deploy that puts a new one into the rule ends them.
+            variables[env.CRON_SECRET_VERSION] = str(self.config.cron_secret_version)
         return variables | {name: secret.secret_arn for name, secret in secrets.items() if secret}
 
     def _add_outputs(self) -> None:

@@ -17,6 +17,9 @@ R2_SECRET_ARN: Final = "LLMS_R2_SECRET_ARN"  # noqa: S105 - a name
 CRON_SECRET_ARN: Final = "LLMS_CRON_SECRET_ARN"  # noqa: S105 - a name
 """Plain text, generated; AWSPREVIOUS stays valid while a rotation is under way."""
 
+CRON_SECRET_VERSION: Final = "LLMS_CRON_SECRET_VERSION"  # noqa: S105 - a name
+"""A number that a rotation raises. Nobody reads it: that it changes starts new processes, which know the new value."""
+
 API_KEY_SECRET_ARN: Final = "LLMS_API_KEY_SECRET_ARN"  # noqa: S105 - a name
 """Plain text, generated."""
 

@@ -33,11 +33,18 @@ def test_the_rule_sends_the_request_of_the_specification(synth: Synth, stage: st
     assert set(event) == {"httpMethod", "path", "headers", "secretVersion"}
 
 
-def test_a_new_secret_version_changes_the_rule_and_nothing_else(synth: Synth) -> None:
-    """CloudFormation resolves the secret again only when the rule changes: that is how a rotation is finished."""
+def test_a_new_secret_version_changes_the_rule_and_those_who_check_it(synth: Synth) -> None:
+    """CloudFormation resolves the secret again only when the rule changes, and warm processes would still know the old
+    value: a rotation ends with both.
+    """
     old, new = scrubbed(synth("prod")), scrubbed(synth("prod", cronSecretVersion="2"))
     changed = {name for name in new["Resources"] if new["Resources"][name] != old["Resources"][name]}
-    assert [new["Resources"][name]["Type"] for name in changed] == ["AWS::Events::Rule"]
+    bodies = [new["Resources"][name] for name in changed]
+    assert {body["Properties"].get("Handler", body["Type"]) for body in bodies} == {
+        "AWS::Events::Rule",
+        "runtime.handlers.cron.handler",
+        "runtime.handlers.webhook.handler",
+    }
 
 
 @pytest.mark.parametrize("stage", STAGES)
