@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime import metrics, urls, views, webhook
+from runtime import live_token, metrics, urls, views, webhook
 from runtime.errors import InputError, NotFound, Refused, ServiceError, StaleClaim, Transient
 from runtime.http import Answer, HttpError, Request, parse_object
 from runtime.models import Site, SiteStatus
@@ -20,6 +20,7 @@ from runtime.start import delay, start_run
 
 CRON_PATH = "/internal/cron/recrawl"
 HOOK_PATH = "/internal/hooks/site-changed"
+TOKEN_PATH = "/auth/token"  # noqa: S105 - a path
 STORE_SECONDS = 1.2
 """What the database has to answer a webhook; with `start.QUEUE_SECONDS` and the way here it makes two seconds."""
 
@@ -73,6 +74,7 @@ class Api:
             "/health": ("GET", self._health),
             CRON_PATH: ("POST", self._cron),
             HOOK_PATH: ("POST", self._hook),
+            TOKEN_PATH: ("POST", self._token),
         }
         known = routes.get(request.path)
         if known is not None:
@@ -98,6 +100,15 @@ class Api:
         total = await self.tick()
         message = f"Recrawl of {total} due site{'' if total == 1 else 's'} started"
         return Answer(200, {"status": "triggered", "message": message, "total": total})
+
+    async def _token(self, request: Request) -> Answer:
+        """Five minutes in which a browser, which can send no header, may open a live crawl."""
+        given = request.headers.get("x-api-key", "")
+        for key in (await self.secrets()).api_keys:
+            if webhook.equal(given, key):
+                token = live_token.issue(key, self.world.clock())
+                return Answer(200, {"token": token, "expires_in": int(live_token.LIFETIME.total_seconds())})
+        raise HttpError(401, "unauthorized", "Unauthorized")
 
     async def _hook(self, request: Request) -> Answer:
         base_url, secret = _hook_fields(parse_object(request))

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 from runtime.api import Api
+from runtime.cli.live import FORM, LiveDoor
 from runtime.errors import InputError
 from runtime.http import MAX_BODY_BYTES, Request
 from runtime.publish.keys import checked_key
@@ -17,23 +18,37 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 CACHE = b"public, max-age=300"
+FORM_HEADERS = {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "connect-src 'self' ws: wss:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+"""The page speaks to this server alone, and nobody may frame it: a person types an API key there."""
 
 
 class App:
-    """An ASGI application: the API's routes, and GET of any published file."""
+    """An ASGI application: the API's routes, GET of any published file, the live crawl and its page."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
+    def __init__(self, api: Api, live: LiveDoor | None = None) -> None:
+        self._api, self._live = api, live
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await _lifespan(receive, send)
         elif scope["type"] == "http":
             await self._http(scope, receive, send)
+        elif scope["type"] == "websocket" and self._live is not None:
+            await self._live.serve(scope, receive, send)
 
     async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path: str = scope["path"]
+        if scope["method"] in ("GET", "HEAD") and path == "/" and self._live is not None:
+            await _send(send, 200, b"" if scope["method"] == "HEAD" else FORM.read_bytes(), FORM_HEADERS)
+            return
         if scope["method"] in ("GET", "HEAD") and path.endswith((".txt", ".txt/")):
             await self._file(unquote(path).lstrip("/"), headers, send, head=scope["method"] == "HEAD")
             return

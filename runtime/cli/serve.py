@@ -10,9 +10,11 @@ import click
 
 from runtime.api import Api, Secrets
 from runtime.cli.asgi import App
+from runtime.cli.live import LiveDoor
 from runtime.cli.session import Session, open_and_run
 from runtime.dispatch import tick
 from runtime.errors import InputError
+from runtime.live import MAX_MESSAGE_BYTES
 from runtime.local import run_schedule
 from runtime.ports import World
 
@@ -26,7 +28,7 @@ from runtime.ports import World
 @click.option("--no-schedule", is_flag=True, help="Answer requests only; the cron call starts ticks.")
 @click.pass_obj
 def serve(session: Session, host: str, port: int, every: float, no_schedule: bool) -> None:
-    """Answer the HTTP contract, serve the published files, and run the schedule.
+    """Answer the HTTP contract and live crawls, serve the published files, and run the schedule.
 
     The API key and the cron secret come from the environment: LLMS_API_KEY and LLMS_CRON_SECRET. Without them the calls
     that need them are refused; the webhook and the files work.
@@ -49,8 +51,15 @@ async def _serve(world: World, secrets: Secrets, host: str, port: int, every: fl
         return (await tick(world, tick_id=str(uuid4()))).total
 
     stop = asyncio.Event()
+    door = LiveDoor(world, current)
     config = uvicorn.Config(
-        App(Api(world, current, start_tick)), host=host, port=port, log_level="warning", lifespan="on"
+        App(Api(world, current, start_tick), door),
+        host=host,
+        port=port,
+        log_level="warning",
+        lifespan="on",
+        ws="websockets-sansio",
+        ws_max_size=4 * MAX_MESSAGE_BYTES,
     )
     server = uvicorn.Server(config)
     click.echo(f"serving http://{host}:{port}  (Ctrl-C ends)", err=True)
@@ -63,6 +72,7 @@ async def _serve(world: World, secrets: Secrets, host: str, port: int, every: fl
         raise InputError("--port", f"{host}:{port} cannot be used; another program may have it") from None
     finally:
         stop.set()
+        await door.finish()
         await schedule
 
 

@@ -26,7 +26,7 @@ DOORS = {"handlers", "cli", "local", "wiring", "paid", "doctor", "__main__"}
 ADAPTERS = {"web", "sites", "publish", "queues", "enhance"}
 USE_CASES = {
     "judgement", "commitment", "enhancement",
-    "api", "management", "enroll", "published", "dispatch", "work", "recrawl", "survey", "publishing", "versions", "notify",
+    "api", "live_crawl", "management", "enroll", "published", "dispatch", "work", "recrawl", "survey", "publishing", "versions", "notify",
     "crawl.crawler", "crawl.visit", "crawl.rules", "crawl.access", "crawl.twins", "sitemap.tree", "sitemap.conditional_read",
 }  # fmt: skip
 PURE_ADAPTER_ROOMS = {"web.gate", "web.addresses", "web.host"}
