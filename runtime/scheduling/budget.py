@@ -15,6 +15,7 @@ from math import exp, log
 DAY = timedelta(hours=24)
 LOWEST_PRICE, HIGHEST_PRICE = 1e-3, 1e8
 STEPS = 40
+FOLLOW, MOST_STEP = 1 / 7, 1.25
 
 
 def price_for(crawls_a_day: float, planned: Callable[[float], float]) -> float:
@@ -32,12 +33,12 @@ def price_for(crawls_a_day: float, planned: Callable[[float], float]) -> float:
 def next_price(price: float, planned_a_day: float, crawls_a_day: float) -> float:
     """The price for the next day, after `planned_a_day` at this one.
 
-    Intervals grow about with the square root of the price, so the price goes with the square of the excess; at most
-    doubled or halved a day, so that one odd day does not shake all intervals.
+    The price follows slowly, by a seventh of the excess: a site takes it up only at its next look, about a week
+    later, and a faster price would swing.
     """
     if planned_a_day <= 0 or crawls_a_day <= 0:
         return price
-    step = min(2.0, max(0.5, (planned_a_day / crawls_a_day) ** 2))
+    step = min(MOST_STEP, max(1 / MOST_STEP, (planned_a_day / crawls_a_day) ** FOLLOW))
     return min(HIGHEST_PRICE, max(LOWEST_PRICE, price * step))
 
 

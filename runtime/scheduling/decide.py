@@ -31,6 +31,9 @@ DEFERRED_MINUTES = 5
 FULL = "full"
 """In the memory: 1 if the next look should read the pages whatever the sitemap says."""
 
+PLANNED = "crawls_a_day"
+"""In the memory: what the site is expected to cost from now on; the sum over all sites is what a price is set by."""
+
 
 def decide(history: History, settings: ScheduleSettings, now: datetime, *, spread: float) -> Decision:
     """When to look at a site again.
@@ -90,8 +93,8 @@ def _learned(history: History, settings: ScheduleSettings, now: datetime, spread
     return Decision(
         next_crawl_at=now + wait,
         reason=f"{reason(chosen, history, settings)}; the next look is in {in_words(wait)}",
-        avg_change_interval_minutes=chosen.knowledge.rate_seen(history.interval).typical,
-        memory=chosen.knowledge.as_numbers() | {FULL: float(chosen.full)},
+        avg_change_interval_minutes=chosen.belief.typical,
+        memory=chosen.knowledge.as_numbers() | {FULL: float(chosen.full), PLANNED: round(chosen.crawls_a_day, 6)},
         full=chosen.full,
     )
 

@@ -39,8 +39,10 @@ class History:
     page answered 410; `memory` is what the last decision remembered, plain numbers by name.
 
     For the learned policy: `announced` says that a webhook or a person asked for the run; `sitemap_says_changed` is
-    the sitemap's word before the crawl, None where it had none; `changes` counts the changes since the last look that
-    trusted dates tell apart; `weight` is how much the site's freshness counts under a budget.
+    the sitemap's word before the crawl, None where it had none (true at the first sight of one); `unlisted` says whether the crawl found a change that
+    the sitemap does not name, None if that was not looked at; `changes` counts the changes since the last look that
+    trusted dates tell apart, `pages_changed` the listed pages that differ; `weight` is how much the site's freshness
+    counts under a budget.
     """
 
     interval_minutes: float
@@ -57,7 +59,9 @@ class History:
     memory: Mapping[str, float] = field(default_factory=dict)
     announced: bool = False
     sitemap_says_changed: bool | None = None
+    unlisted: bool | None = None
     changes: int | None = None
+    pages_changed: int = 0
     weight: float = 1.0
 
     @classmethod
@@ -72,7 +76,9 @@ class History:
         gone: bool = False,
         announced: bool = False,
         sitemap_says_changed: bool | None = None,
+        unlisted: bool | None = None,
         changes: int | None = None,
+        pages_changed: int = 0,
     ) -> History:
         """The history of a row as it was claimed, and the outcome of the run that now ends.
 
@@ -94,7 +100,9 @@ class History:
             memory=memory,
             announced=announced,
             sitemap_says_changed=False if outcome is Outcome.UNCHANGED_SITEMAP else sitemap_says_changed,
+            unlisted=unlisted,
             changes=changes,
+            pages_changed=pages_changed,
         )
 
     @property

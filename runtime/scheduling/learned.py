@@ -1,10 +1,12 @@
 """The learned policy: look when a look is worth it, given all that the site has taught us.
 
-Without a budget the interval is the geometric mean of the owner's interval and the expected time between changes: a
-site that changes once per interval is looked at once per interval, a quieter one less often, a livelier one more often,
-and more observed change never lengthens it. With a budget a price takes its place (`value`): every look has to save as
-many minutes of staleness as any other look of the deployment. A site that changes faster than the budget can follow is
-then looked at less, which is what makes the sum of all sites the freshest.
+Without a budget the interval is the geometric mean of the owner's interval and half the time between changes: a site
+that changes once in two intervals is looked at once per interval, a quieter one less often, a livelier one more often,
+and more observed change never lengthens it; where a sitemap spares the crawls, looks are cheap and more frequent.
+
+With a budget a price takes its place (`value`): every look has to save as many minutes of staleness as any other look
+of the deployment. A site that changes faster than the budget can follow is then looked at less, which is what makes
+the sum of all sites the freshest.
 """
 
 from __future__ import annotations
@@ -16,12 +18,16 @@ from math import sqrt
 from runtime.models import MIN_INTERVAL, Outcome
 from runtime.scheduling.backoff import seconds
 from runtime.scheduling.history import LONGEST_ADAPTIVE, History, ScheduleSettings, within
-from runtime.scheduling.signals import Knowledge
-from runtime.scheduling.value import best_interval
+from runtime.scheduling.rate import Belief
+from runtime.scheduling.signals import GUESS, Knowledge
+from runtime.scheduling.value import best_interval, cost
 
 LONGEST = 30 * 1_440.0
 LONGEST_INTERVALS = 4
 """No site waits longer than four of its owner's intervals; not less than 7 days, not more than 30, or the interval."""
+
+ACQUAINTANCE = 1_440.0
+"""Minutes. The second look at a site with a sitemap comes within a day: it tells what the sitemap is worth."""
 
 USABLE_ALARM = 0.7
 """Below it a sitemap spares enough crawls for plain looks and full readings to have intervals of their own."""
@@ -29,11 +35,17 @@ USABLE_ALARM = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The next look: after how many minutes, and whether it should read the pages whatever the sitemap says."""
+    """The next look: after how many minutes, and whether it should read the pages whatever the sitemap says.
+
+    `belief` is how often a plain look has something to find; `crawls_a_day` what the site is expected to cost from now
+    on, webhooks left out.
+    """
 
     minutes: float
     full: bool
     knowledge: Knowledge
+    belief: Belief
+    crawls_a_day: float
 
 
 def longest_of(history: History) -> float:
@@ -43,47 +55,43 @@ def longest_of(history: History) -> float:
 
 def plan(history: History, settings: ScheduleSettings, now: datetime) -> Plan:
     """Learn from the run that now ends, and choose the next look."""
-    knowledge = Knowledge.of(history.memory).after(history, now)
+    known = Knowledge.of(history.memory).after(history, now)
+    seen = known.rate_seen(history.interval)
+    look = _interval(seen, history, settings, look=settings.look_cost, alarm=known.alarm)
+    if not known.asked and not known.silent:
+        look = min(look, ACQUAINTANCE)
+    crawls = cost(seen, look, look=settings.look_cost, alarm=known.alarm) * 1_440 / look
+    if known.alarm >= USABLE_ALARM:
+        return Plan(minutes=look, full=False, knowledge=known, belief=seen, crawls_a_day=crawls)
+    reading = _interval(known.rate_hidden(history.interval), history, settings)
+    unread = within((seconds(now) - known.read_at) / 60, 0, reading)
+    full = max(MIN_INTERVAL, reading - unread)
+    crawls = max(crawls, 1_440 / reading)
+    return Plan(minutes=min(look, full), full=full <= look, knowledge=known, belief=seen, crawls_a_day=crawls)
+
+
+def _interval(
+    belief: Belief, history: History, settings: ScheduleSettings, *, look: float = 0.0, alarm: float = 1.0
+) -> float:
+    """Minutes between looks at something that changes as `belief` says; the cost of a look as in `value.cost`."""
     longest = longest_of(history)
-    look = interval_of(knowledge, history, settings)
-    if knowledge.alarm >= USABLE_ALARM:
-        return Plan(minutes=look, full=False, knowledge=knowledge)
-    unread = within((seconds(now) - knowledge.read_at) / 60, 0, longest)
-    full = max(MIN_INTERVAL, _full_interval(knowledge, history, settings) - unread)
-    return Plan(minutes=min(look, full), full=full <= look, knowledge=knowledge)
-
-
-def interval_of(knowledge: Knowledge, history: History, settings: ScheduleSettings) -> float:
-    """Minutes between plain looks."""
-    belief, longest = knowledge.rate_seen(history.interval), longest_of(history)
-    alarm = knowledge.alarm
     if settings.price is None:
-        cost = min(1.0, settings.look_cost + alarm)
-        return within(sqrt(history.interval * belief.typical * cost), MIN_INTERVAL, longest)
-    price = settings.price / history.weight
-    return best_interval(belief, price, MIN_INTERVAL, longest, look=settings.look_cost, alarm=alarm)
-
-
-def _full_interval(knowledge: Knowledge, history: History, settings: ScheduleSettings) -> float:
-    """Minutes between readings of the pages against the sitemap's word."""
-    belief, longest = knowledge.rate_hidden(history.interval), longest_of(history)
-    if settings.price is None:
-        return within(sqrt(history.interval * belief.typical), MIN_INTERVAL, longest)
-    return best_interval(belief, settings.price / history.weight, MIN_INTERVAL, longest)
+        each = min(1.0, look + alarm)
+        return within(sqrt(history.interval * belief.typical / GUESS * each), MIN_INTERVAL, longest)
+    return best_interval(belief, settings.price / history.weight, MIN_INTERVAL, longest, look=look, alarm=alarm)
 
 
 def reason(chosen: Plan, history: History, settings: ScheduleSettings) -> str:
     """Why the next look is when it is: the rate, how sure it is, the signals, the price."""
-    knowledge = chosen.knowledge
-    belief = knowledge.rate_seen(history.interval)
+    known, belief = chosen.knowledge, chosen.belief
     parts = [f"changes are found about every {_days(belief.typical)} ({_sure(belief.relative_error)})"]
     if history.outcome is Outcome.UPDATED:
         parts.insert(0, "it changed")
-    if knowledge.announced >= 0.5:
-        of = knowledge.announced + knowledge.found
-        parts.append(f"its webhook announces {knowledge.announced / of:.0%} of its changes")
-    if knowledge.asked >= 2:
-        parts.append(f"its sitemap spares {1 - knowledge.alarm:.0%} of needless crawls")
+    if known.announced >= 0.5:
+        share = known.announced / (known.announced + known.found)
+        parts.append(f"its webhook announces {share:.0%} of its changes")
+    if known.asked >= 2 and not known.silent:
+        parts.append(f"its sitemap spares {1 - known.alarm:.0%} of needless crawls")
     if chosen.full:
         parts.append("the next look reads the pages, whatever the sitemap says")
     if settings.price is not None:

@@ -27,6 +27,9 @@ RATES = tuple(exp(log(1 / 1_576_800) + step * log(1_576_800 / 10) / 35) for step
 PRIOR_SPREAD = 1.8
 """Standard deviation of the logarithm of an unknown rate: 19 of 20 are within a factor of 37 of the guess."""
 
+PAGES_A_CHANGE, PAGES_WEIGHT = 2.0, 0.2
+"""How many pages a further change touches, and how much of an observation their number is believed to be."""
+
 _LOG_RATES = tuple(log(rate) for rate in RATES)
 _FOUND = tuple(tuple(log(-expm1(-rate * gap)) for rate in RATES) for gap in GAPS)
 _MOST = 1e9
@@ -53,16 +56,15 @@ class Belief:
         """The standard deviation of the rate in units of its mean: 1 is a guess, 0.1 is known well."""
         return 1 / sqrt(self.shape)
 
-    def unchanged_for(self, minutes: float) -> float:
-        """The probability that nothing changes in the next `minutes`."""
-        return exp(-self.shape * log1p(minutes / self.minutes))
-
-    def fresh_minutes(self, minutes: float) -> float:
-        """Of the next `minutes`, how many are expected to pass before the first change."""
-        if abs(self.shape - 1) < 1e-6:
-            return self.minutes * log1p(minutes / self.minutes)
+    def outlook(self, minutes: float) -> tuple[float, float, float]:
+        """The chance that nothing changes in the next `minutes`, how many of them are expected to pass before the
+        first change, and how fast the chance falls at their end (-minutes times its derivative).
+        """
+        step = log1p(minutes / self.minutes)
+        unchanged = exp(-self.shape * step)
         power = 1 - self.shape
-        return self.minutes / power * expm1(power * log1p(minutes / self.minutes))
+        fresh = self.minutes * (step if abs(power) < 1e-9 else expm1(power * step) / power)
+        return unchanged, fresh, self.shape * minutes / (self.minutes + minutes) * unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,21 @@ class Watched:
     def after_count(self, changes: int, minutes: float) -> Watched:
         """With exactly `changes` changes in `minutes`."""
         return replace(self.after_quiet(minutes), told=self.told + max(0, changes))
+
+    def after_pages(self, pages: int, minutes: float) -> Watched:
+        """With a change that touched `pages` pages, found after `minutes`.
+
+        Many changed pages are several changes, or one large one. They count for a small part as changes that were told
+        apart, one for the first page and one for each `PAGES_A_CHANGE` more, and for the rest as one censored change.
+        """
+        told = self.after_count(0, minutes * PAGES_WEIGHT)
+        censored = self.after_change(minutes)
+        found = tuple(
+            before + (after - before) * (1 - PAGES_WEIGHT)
+            for before, after in zip(self.found, censored.found, strict=True)
+        )
+        changes = 1 + max(0, pages - 1) / PAGES_A_CHANGE
+        return replace(told, found=found, told=self.told + PAGES_WEIGHT * changes)
 
     def forgetting(self, kept: float) -> Watched:
         """With only the share `kept` of everything: sites change their habits."""

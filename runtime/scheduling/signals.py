@@ -16,8 +16,11 @@ from runtime.scheduling.backoff import seconds
 from runtime.scheduling.history import LOOKED, History
 from runtime.scheduling.rate import Belief, Watched
 
-HALF_LIFE_MINUTES = 120 * 1_440.0
-"""What was seen four months ago counts half."""
+HALF_LIFE_MINUTES = 180 * 1_440.0
+"""What was seen half a year ago counts half."""
+
+GUESS = 2.0
+"""Before anything is known, a site is guessed to change once in two of its owner's intervals."""
 
 HIDDEN_GUESS = 10.0
 """Before anything is known, changes that a sitemap hides are guessed to be ten times rarer than changes."""
@@ -27,16 +30,17 @@ HIDDEN_GUESS = 10.0
 class Knowledge:
     """The memory of the learned policy.
 
-    `seen` are changes that a plain look found and no webhook announced, `hidden` those that only a full reading found;
-    of `asked` looks the sitemap answered `answered` rightly or at least cheaply; of the changes, `announced` came by
-    webhook and `found` did not. `looked_at` and `read_at` are the last look and the last full reading, in seconds
-    since 1970; 0 is never.
+    `seen` are changes that a plain look found and no webhook announced, `hidden` those that the sitemap did not name.
+    Of `asked` looks that the sitemap could answer, `wrong` ones cost a crawl for nothing; `silent` is 1 while it has
+    no answer at all. Of the changes, `announced` came by webhook and `found` did not. `looked_at` and `read_at` are the
+    last look and the last full reading, in seconds since 1970; 0 is never.
     """
 
     seen: Watched = field(default_factory=Watched)
     hidden: Watched = field(default_factory=Watched)
     asked: float = 0.0
-    answered: float = 0.0
+    wrong: float = 0.0
+    silent: float = 0.0
     announced: float = 0.0
     found: float = 0.0
     looked_at: float = 0.0
@@ -57,49 +61,62 @@ class Knowledge:
 
     @property
     def alarm(self) -> float:
-        """How likely a look reads the pages although nothing changed; 1 until the sitemap has shown its worth."""
-        return 1 - self.answered / (self.asked + 2)
+        """How likely a look reads the pages although nothing changed; 1 where no sitemap has answered yet."""
+        return 1.0 if self.silent or not self.asked else (self.wrong + 0.25) / (self.asked + 1)
 
     def rate_seen(self, interval: float) -> Belief:
-        """How often a plain look has something to find; guessed at once per owner's interval."""
-        return self.seen.belief(interval)
+        """How often a plain look has something to find."""
+        return self.seen.belief(interval * GUESS)
 
     def rate_hidden(self, interval: float) -> Belief:
-        return self.hidden.belief(interval * HIDDEN_GUESS)
+        return self.hidden.belief(interval * GUESS * HIDDEN_GUESS)
 
     def after(self, history: History, now: datetime) -> Knowledge:
         """What is known after a look; a run that says nothing about the site (held, failed, deferred) adds nothing."""
         if history.outcome not in LOOKED:
             return self
-        gap = self._since(self.looked_at, history.minutes_since_look(now), now)
-        changed = history.outcome is Outcome.UPDATED
-        known = self.forgetting(gap)
-        known = known.with_change(history, gap, now) if changed else known.with_quiet(history, gap, now)
-        if not history.announced:
-            says = history.sitemap_says_changed
-            cheap = says is not None and (changed or not says)
-            known = replace(known, asked=known.asked + 1, answered=known.answered + cheap)
         crawled = history.outcome is not Outcome.UNCHANGED_SITEMAP
-        return replace(known, looked_at=seconds(now), read_at=seconds(now) if crawled else known.read_at)
+        at = seconds(now)
+        gap = _since(self.looked_at, history.minutes_since_look(now), now)
+        if gap is None:  # the first look: there is nothing that it could differ from
+            return replace(self, silent=float(history.sitemap_says_changed is None), looked_at=at, read_at=at)
+        known = self.forgetting(gap).with_look(history, gap)
+        if crawled:
+            known = known.with_reading(history, _since(self.read_at, gap, now) or gap)
+        return replace(known, looked_at=at, read_at=at if crawled else known.read_at)
 
-    def with_change(self, history: History, gap: float, now: datetime) -> Knowledge:
-        """With a change found `gap` minutes after the look before."""
+    def with_look(self, history: History, gap: float) -> Knowledge:
+        """With a look `gap` minutes after the last one."""
+        changed, says = history.outcome is Outcome.UPDATED, history.sitemap_says_changed
         if history.announced:
-            return replace(self, announced=self.announced + 1)
-        known = replace(self, found=self.found + 1)
-        if history.sitemap_says_changed is False:
-            unread = self._since(self.read_at, gap, now)
-            return replace(known, hidden=known.hidden.after_change(unread), seen=known.seen.after_quiet(gap))
+            return replace(self, announced=self.announced + 1) if changed else self.with_quiet(gap)
+        known = replace(self, silent=float(says is None))
+        if says is not None:
+            known = replace(known, asked=known.asked + 1, wrong=known.wrong + (says and not changed))
+        if not changed:
+            return known.with_quiet(gap)
+        known = replace(known, found=known.found + 1)
+        if says is False:
+            return known.with_quiet(gap)  # a plain look would have found nothing
         if history.changes:
             return replace(known, seen=known.seen.after_count(history.changes, gap))
+        if history.pages_changed > 1:
+            return replace(known, seen=known.seen.after_pages(history.pages_changed, gap))
         return replace(known, seen=known.seen.after_change(gap))
 
-    def with_quiet(self, history: History, gap: float, now: datetime) -> Knowledge:
-        """With nothing found `gap` minutes after the look before."""
-        known = replace(self, seen=self.seen.after_quiet(gap))
-        if history.outcome is Outcome.UNCHANGED_SITEMAP:
-            return known
-        return replace(known, hidden=known.hidden.after_quiet(self._since(self.read_at, gap, now)))
+    def with_quiet(self, gap: float) -> Knowledge:
+        """With nothing for a plain look to find in `gap` minutes."""
+        return replace(self, seen=self.seen.after_quiet(gap))
+
+    def with_reading(self, history: History, gap: float) -> Knowledge:
+        """With the pages read `gap` minutes after they were last read: was there a change that no sitemap named?"""
+        changed, says = history.outcome is Outcome.UPDATED, history.sitemap_says_changed
+        unlisted = history.unlisted if history.unlisted is not None else (changed if says is False else None)
+        if not changed:
+            unlisted = False
+        if unlisted is None or says is None:
+            return self
+        return replace(self, hidden=self.hidden.after_change(gap) if unlisted else self.hidden.after_quiet(gap))
 
     def forgetting(self, gap: float) -> Knowledge:
         """With what was learned faded by `gap` minutes."""
@@ -107,12 +124,13 @@ class Knowledge:
         counts = {name: getattr(self, name) * kept for name in _COUNTS}
         return replace(self, seen=self.seen.forgetting(kept), hidden=self.hidden.forgetting(kept), **counts)
 
-    @staticmethod
-    def _since(remembered: float, otherwise: float | None, now: datetime) -> float:
-        """Minutes since a remembered time; a clock that ran back, or no memory, leaves what else is known."""
-        minutes = (seconds(now) - remembered) / 60
-        return minutes if remembered and minutes > 0 else max(0.0, otherwise or 0.0)
+
+def _since(remembered: float, otherwise: float | None, now: datetime) -> float | None:
+    """Minutes since a remembered time, else what else is known; 0 if a clock ran back."""
+    if not remembered:
+        return otherwise
+    return max(0.0, (seconds(now) - remembered) / 60)
 
 
-_COUNTS = ("asked", "answered", "announced", "found")
-_PLAIN = (*_COUNTS, "looked_at", "read_at")
+_COUNTS = ("asked", "wrong", "announced", "found")
+_PLAIN = (*_COUNTS, "silent", "looked_at", "read_at")

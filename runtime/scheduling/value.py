@@ -15,18 +15,19 @@ from typing import Protocol
 class Change(Protocol):
     """What has to be known of a rate: `Belief` is one; a rate known for certain is another."""
 
-    def unchanged_for(self, minutes: float) -> float: ...
+    def outlook(self, minutes: float) -> tuple[float, float, float]:
+        """The chance S that nothing changes in the next `minutes`, how many of them are expected to pass before the
+        first change, and how fast the chance falls at their end (-minutes × S').
+        """
 
-    def fresh_minutes(self, minutes: float) -> float: ...
 
-
-STEPS = 26
-"""Halvings of the range on a logarithmic scale: a thousandth of a year is found to the minute."""
+STEPS = 18
+"""Halvings of the range on a logarithmic scale: from an hour to a month is halved to a ten-thousandth."""
 
 
 def freshness(change: Change, interval: float) -> float:
     """The share of the time that a copy is up to date which is read every `interval` minutes."""
-    return change.fresh_minutes(interval) / interval
+    return change.outlook(interval)[1] / interval
 
 
 def cost(change: Change, interval: float, *, look: float, alarm: float) -> float:
@@ -35,7 +36,7 @@ def cost(change: Change, interval: float, *, look: float, alarm: float) -> float
     :param look: what asking costs when the answer is "unchanged", in crawls (a conditional request or two).
     :param alarm: how likely a look crawls although nothing changed; 1 where nothing cheap can be asked.
     """
-    quiet = change.unchanged_for(interval)
+    quiet = change.outlook(interval)[0]
     return look + (1 - quiet) + alarm * quiet
 
 
@@ -62,12 +63,11 @@ def best_interval(
 
 
 def _gain(change: Change, price: float, interval: float, look: float, alarm: float) -> float:
-    """The derivative of freshness less cost with respect to the number of looks.
+    """The derivative of freshness less cost with respect to the number of looks f = 1/τ.
 
-    d/df [f G(1/f) - price f K(1/f)] = G - τS - price (K - τK'), with G the fresh minutes and S the chance of no
-    change; S' is taken numerically, which costs less than a second formula for each kind of belief.
+    d/df [f G(1/f) - price f K(1/f)] = G - τS - price (K - τK'), G being the fresh minutes and K the cost of a look,
+    look + 1 - (1 - alarm) S.
     """
-    unchanged = change.unchanged_for(interval)
-    slope = (unchanged - change.unchanged_for(interval * 1.001)) / 0.001  # -τ S'
-    marginal = look + alarm * unchanged + (1 - unchanged) - (1 - alarm) * slope
-    return change.fresh_minutes(interval) - interval * unchanged - price * marginal
+    unchanged, fresh, falling = change.outlook(interval)
+    marginal = look + 1 - (1 - alarm) * (unchanged + falling)
+    return fresh - interval * unchanged - price * marginal
