@@ -39,15 +39,21 @@ class BatchResult:
 
 
 async def work(
-    world: World, messages: Sequence[Message], *, concurrency: int = 16, remaining_seconds: float = 3_600.0
+    world: World,
+    messages: Sequence[Message],
+    *,
+    concurrency: int = 16,
+    remaining_seconds: float = 3_600.0,
+    trouble: str = "",
 ) -> BatchResult:
     """Work on the sites of a batch. One site's failure, slowness or hostility does not reach another; a failure that
     nearly all of them share is our own, and is counted for none of them.
 
     :param remaining_seconds: time until the process is ended.
+    :param trouble: why no site may be worked on at all; all are then put off, and none of them is blamed.
     """
     stop_at = asyncio.get_running_loop().time() + remaining_seconds - STOP_MARGIN_SECONDS
-    batch = _Batch(world, stop_at, asyncio.Semaphore(concurrency), Tally(len(messages)))
+    batch = _Batch(world, stop_at, asyncio.Semaphore(concurrency), Tally(len(messages)), trouble=trouble)
     await asyncio.gather(*(batch.one(message) for message in messages))
     await batch.judge()
     again = [Message(site_id=run.site.id, force=True) for run in batch.finished if run.again]
