@@ -19,37 +19,41 @@ that our network reached it: that failure is its own, however many others have i
 
 @dataclass(slots=True)
 class Tally:
-    """How the sites of one batch ended so far. Sites of one host are one voice: they share its troubles.
+    """How the sites of one batch fare. Sites of one host are one voice: they share its troubles. A site that failed the
+    last time as well says nothing about today, and is not to be put in.
 
-    :param hosts: how many hosts the batch has.
+    :param hosts: how many hosts the batch has at most.
     """
 
     hosts: int
+    _started: set[str] = field(default_factory=set)
     _ended: set[str] = field(default_factory=set)
     _failed: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
+    def start(self, host: str) -> None:
+        """A site of `host` is looked at. Until it ends it counts as one that does well: dead names are quick to fail,
+        and ten of them must not speak for all.
+        """
+        self._started.add(host)
+
     def add(self, host: str, code: str) -> None:
         """A site of `host` ended; `code` is why it failed, empty when it did not."""
+        self._started.add(host)
         self._ended.add(host)
         if code in NO_ANSWER:
             self._failed[code].add(host)
 
-    def is_ours(self, code: str) -> bool:
-        """Whether failing with `code` is our own fault, by all that ended so far."""
-        return len(self._ended) >= FEWEST_SITES and self._share(code, len(self._ended)) >= SHARE
+    def found(self) -> str:
+        """The code that is our own fault by what is known now; empty when there is none."""
+        if len(self._started) < FEWEST_SITES:
+            return ""
+        return next((code for code in sorted(self._failed) if self.count(code) >= SHARE * len(self._started)), "")
 
     def may_be_ours(self, code: str) -> bool:
         """Whether it can still turn out to be, if all hosts that have not ended fail in the same way."""
-        return code in NO_ANSWER and self.hosts >= FEWEST_SITES and self._share(code, self.hosts) >= SHARE
-
-    def found(self) -> str:
-        """The code that is our own fault now; empty when there is none."""
-        return next((code for code in sorted(self._failed) if self.is_ours(code)), "")
+        failed = self.count(code) + self.hosts - len(self._ended)
+        return code in NO_ANSWER and self.hosts >= FEWEST_SITES and failed >= SHARE * self.hosts
 
     def count(self, code: str) -> int:
         """How many hosts failed with `code`."""
         return len(self._failed[code])
-
-    def _share(self, code: str, total: int) -> float:
-        waiting = total - len(self._ended)
-        return (len(self._failed[code]) + waiting) / total

@@ -18,7 +18,7 @@ from runtime.crawl.unlock import unlocking_for, used_up
 from runtime.crawl.visit import Progress
 from runtime.judgement import Crawled, Survey, conclude, failed
 from runtime.models import Outcome, Site
-from runtime.ports import World
+from runtime.ports import Web, World
 from runtime.published import Published
 from runtime.reading import TRANSIENT_LEFT, Inventory
 from runtime.sitemap.compare import compare
@@ -48,7 +48,7 @@ async def survey(
     """
     limits, stale_days = world.settings.limits, world.settings.max_stale_days
     origin = urls.origin(site.base_url)
-    web = world.web if deadline is None else TimedWeb(world.web, deadline)
+    web: Web = world.web if deadline is None else TimedWeb(world.web, deadline)
     access = await read_access(web, origin, limits, previous=state.robots, now=now)
     world.events.event("step", step="robots_read", site_id=site.id)
     if access.status == "unreachable":

@@ -60,6 +60,9 @@ class TimedWeb:
     async def set_pace(self, host: str, delay_seconds: float) -> None:
         await self._web.set_pace(host, delay_seconds)
 
+    async def aclose(self) -> None:
+        """The way out stays open for others."""
+
     def _check(self, url: str) -> None:
         if asyncio.get_running_loop().time() >= self._deadline:
             raise FetchFailed(url, LATE, code=OUT_OF_TIME)

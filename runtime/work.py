@@ -99,6 +99,8 @@ class _Batch:
             if self.trouble:
                 seen = excused(claim, self.trouble, tick_id=message.tick_id)
             else:
+                if not claim.site.failure_count:
+                    self.tally.start(urls.host_of(claim.site.base_url))
                 seen = await look(self.world, claim, tick_id=message.tick_id, deadline=self.stop_at)
             await self._take(message, seen)
 
@@ -111,7 +113,8 @@ class _Batch:
             self.finished.append(await settle(self.world, seen))
             return
         code = seen.result.code if seen.result.counts_as_failure else ""
-        self.tally.add(urls.host_of(seen.claim.site.base_url), code)
+        if not seen.claim.site.failure_count:
+            self.tally.add(urls.host_of(seen.claim.site.base_url), code)
         if self.tally.may_be_ours(code):
             self.waiting.append((message, seen))
         else:
