@@ -48,8 +48,10 @@ async def with_twins(
     asked = [page for page in pages if page.url not in settled]
     named = [page for page in asked if page.alternates]
     unnamed = [page for page in asked if not page.alternates]
-    step = max(1, len(unnamed) // SAMPLE)
-    sample = unnamed[::step][:SAMPLE]
+    # The sample is one of the whole site: a run that recalls most pages probes no more than a full crawl would.
+    whole = [page for page in pages if not page.alternates]
+    step = max(1, len(whole) // SAMPLE)
+    sample = [page for page in whole[::step][:SAMPLE] if page.url not in settled]
     known = [page for page in unnamed if page.url in previous]
     await _find(probes, named, FORMS, previous, found)
     await _find(probes, sample, FORMS, previous, found)
