@@ -34,6 +34,7 @@ class Evidence:
     settings: Settings = field(default_factory=Settings)
     events: Sequence[tuple[str, Mapping[str, Any]]] = ()
     asked: Iterable[str] = ()
+    deleted: Iterable[str] = ()
     shown: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
     summaries: Sequence[Summary] = ()
     errors: Sequence[ServiceError] = ()
@@ -80,6 +81,7 @@ def _evidence(service: Service) -> Evidence:
         settings=service.settings,
         events=service.events,
         asked=service.site.log,
+        deleted=service.known,
         shown=service.public.shown,
         summaries=service.summaries,
         errors=service.errors,
@@ -196,7 +198,7 @@ def _failures_are_told(row: Site, runs: Sequence[Run]) -> None:
 
 def _nobody_inside_was_asked(seen: Evidence, rows: Sequence[Site]) -> None:
     """I10: every host that was asked is one of an enrolled site."""
-    known = {urls.host_of(row.base_url) for row in rows}
+    known = {urls.host_of(base_url) for base_url in (*(row.base_url for row in rows), *seen.deleted)}
     asked = {urlsplit(url).hostname or "" for url in seen.asked}
     strangers = {host for host in asked if host.removeprefix("www.") not in known and host not in known}
     assert not strangers or not rows, f"I10: {sorted(strangers)} were asked"

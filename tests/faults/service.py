@@ -102,6 +102,7 @@ class Service:
     events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     summaries: list[Summary] = field(default_factory=list)
     errors: list[ServiceError] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
     hearing: list[Callable[[str, dict[str, Any]], None]] = field(default_factory=list)
     world: World = field(init=False)
     sound: World = field(init=False)
@@ -154,6 +155,7 @@ class Service:
 
     async def enroll(self, *numbers: int, **options: Any) -> list[Row]:
         given = {"recrawlIntervalMinutes": 1_440, **options}
+        self.known |= {base(number) for number in numbers}
         return [(await enroll(self.sound, {"url": base(number), **given}))[0] for number in numbers]
 
     async def tick(self, *, after: timedelta = timedelta()) -> Summary | None:
