@@ -71,7 +71,6 @@ async def _report(world: World, done: Tick) -> None:
         metrics.OVERDUE_SITES: due.overdue,
         metrics.OLDEST_DUE_SECONDS: _age(world, due.oldest_due_at),
         metrics.STALE_SITES: due.stale,
-        metrics.WORK_COMPLETED: int(idle),
     }
     world.events.event("tick_dispatched", tick_id=done.id, **numbers)
     if idle:

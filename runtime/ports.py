@@ -52,6 +52,9 @@ class Web(Protocol):
         :raises FetchFailed: no answer; the message may have arrived all the same.
         """
 
+    async def aclose(self) -> None:
+        """Close the connections."""
+
     async def set_pace(self, host: str, delay_seconds: float) -> None:
         """Keep at least `delay_seconds` between two requests to `host` (a robots.txt Crawl-delay)."""
 
@@ -85,6 +88,9 @@ class Requested:
 
 class Sites(Protocol):
     """The rows. One contract, one test-suite, two stores."""
+
+    def close(self) -> None:
+        """Let go of the file or the connections."""
 
     async def enroll(self, enrollment: Enrollment) -> tuple[Site, bool]:
         """Insert, or update the options of the row with this base_url; the flag says whether it is new.

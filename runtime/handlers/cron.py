@@ -15,9 +15,8 @@ from runtime.handlers.process import Process, remaining_seconds
 from runtime.http import Request
 from runtime.ports import World
 
-process = Process(
-    (env.SUPABASE_SECRET_ARN, env.CRON_SECRET_ARN, env.API_KEY_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET)
-)
+NEEDED = (env.SUPABASE_SECRET_ARN, env.CRON_SECRET_ARN, env.API_KEY_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET)
+process = Process(NEEDED)
 
 
 class TickFailed(ServiceError):
@@ -38,7 +37,7 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
             left = remaining_seconds(context)
             return (await tick(world, tick_id=request.id or "tick", remaining_seconds=left)).total
 
-        answer = await Api(world, process.secrets, start).handle(request)
+        answer = await Api(world, process.secrets, start, renew=process.renew).handle(request)
         if answer.status != 200:
             raise TickFailed(f"{answer.status}: {answer.body['detail']}", code=str(answer.body["code"]))
         return dict(answer.body)

@@ -78,6 +78,18 @@ class Process:
         )
         return Secrets(cron=cron, api_keys=keys)
 
+    def close(self) -> None:
+        """Hang up. Lambda freezes a process instead; whoever opens one for a while closes it."""
+        if self._runner is not None:
+            if self._world is not None:
+                self._runner.run(self._world.web.aclose())
+                self._world.sites.close()
+            self._runner.close()
+
+    def renew(self) -> None:
+        """Let the next read of the secrets see a rotation."""
+        self._opened_vault().renew()
+
     async def _work(self, work: Callable[[World], Awaitable[Any]]) -> Any:
         if self._world is None:
             self._world = await cloud_world(

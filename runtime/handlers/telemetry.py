@@ -46,6 +46,7 @@ class CloudEvents:
 
     def __init__(self, logger: Logger, metrics: Metrics) -> None:
         self._logger, self._metrics = logger, metrics
+        self._emitted = False
 
     def event(self, name: str, **fields: Any) -> None:
         if name == "step":
@@ -63,7 +64,6 @@ class CloudEvents:
             outcome = Outcome(fields["outcome"])
             for metric in sorted(set(OUTCOME_METRICS.values())):
                 self.add(metric, 1 if metric == OUTCOME_METRICS[outcome] else 0)
-            self.add(names.WORK_COMPLETED, 1)
             self.add(names.SITES_PROCESSED, int(bool(fields["crawled"])))
             self.add(names.RUN_SECONDS, fields["duration_ms"] / 1000)
             self.add(names.RUN_REQUESTS, fields["requests"])
@@ -80,12 +80,15 @@ class CloudEvents:
             self.add(COUNTED[name], 1)
 
     def add(self, metric: str, value: float) -> None:
+        self._emitted = True
         unit = MetricUnit.Seconds if metric in SECONDS else MetricUnit.Count
         self._metrics.add_metric(name=metric, unit=unit, value=value)
 
     def flush(self) -> None:
-        """Write the metrics of one invocation."""
-        self._metrics.flush_metrics()
+        """Write the metrics of one invocation, if it had any."""
+        if self._emitted:
+            self._metrics.flush_metrics()
+        self._emitted = False
 
 
 def _short(value: Any) -> Any:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 REMEMBER_SECONDS = 300.0
+RENEW_SECONDS = 5.0
 REFUSALS = frozenset({"AccessDeniedException", "ResourceNotFoundException", "InvalidParameterException"})
 
 
@@ -26,6 +27,13 @@ class Vault:
     def __init__(self, client: SecretsManagerClient, monotonic: Callable[[], float]) -> None:
         self._client, self._monotonic = client, monotonic
         self._known: dict[tuple[str, str], tuple[float, str]] = {}
+
+    def renew(self) -> None:
+        """Read anew what is older than five seconds: so often at most, however many wrong secrets arrive."""
+        now = self._monotonic()
+        for key, (read_at, value) in self._known.items():
+            if now - read_at >= RENEW_SECONDS:
+                self._known[key] = now - REMEMBER_SECONDS, value
 
     async def text(self, arn: str, stage: str = "AWSCURRENT") -> str:
         """The secret's text; empty when it has no value in that stage.

@@ -15,9 +15,8 @@ from runtime.handlers.process import Process, remaining_seconds
 from runtime.http import Request
 from runtime.ports import World
 
-process = Process(
-    (env.SUPABASE_SECRET_ARN, env.CRON_SECRET_ARN, env.API_KEY_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET)
-)
+NEEDED = (env.SUPABASE_SECRET_ARN, env.CRON_SECRET_ARN, env.API_KEY_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET)
+process = Process(NEEDED)
 
 UNAVAILABLE = {"detail": "try again later", "code": "unavailable"}
 
@@ -30,7 +29,7 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
         async def start() -> int:
             return (await tick(world, tick_id=request.id, remaining_seconds=remaining_seconds(context))).total
 
-        answer = await Api(world, process.secrets, start).handle(request)
+        answer = await Api(world, process.secrets, start, renew=process.renew).handle(request)
         return respond(answer.status, dict(answer.body), dict(answer.headers))
 
     try:
