@@ -13,7 +13,7 @@ from aws_cdk import Acknowledgment, App, Stack, Validations
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 from constructs import IConstruct
 
-FUNCTIONS = ("Dispatcher", "Webhook", "Worker")
+FUNCTIONS = ("Dispatcher", "Webhook", "Worker", "Live/Door", "Live/Worker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ ACCEPTED = (
     ),
     Accepted(
         "AwsSolutions-IAM5[Resource::<PublishingStateAC000250.Arn>/*]",
-        ("Webhook/Role/DefaultPolicy", "Worker/Role/DefaultPolicy"),
+        ("Webhook/Role/DefaultPolicy", "Worker/Role/DefaultPolicy", "Live/Worker/Role/DefaultPolicy"),
         "Objects are keyed by site and sites come and go: all keys of this bucket, two actions, no wildcard action.",
     ),
     Accepted(
         "AwsSolutions-IAM5[Resource::<PublishingPublicCDEA827B.Arn>/*]",
-        ("Webhook/Role/DefaultPolicy", "Worker/Role/DefaultPolicy"),
+        ("Webhook/Role/DefaultPolicy", "Worker/Role/DefaultPolicy", "Live/Worker/Role/DefaultPolicy"),
         "Objects are keyed by host and hosts come and go: all keys of this bucket, two actions, no wildcard action.",
     ),
     Accepted(
@@ -61,13 +61,34 @@ ACCEPTED = (
     ),
     Accepted(
         "Serverless-LambdaDLQ",
-        ("Webhook/Function", "Worker/Function"),
-        "Never invoked asynchronously: a URL call is answered, and the work queue has dead letters of its own.",
+        ("Webhook/Function", "Worker/Function", "Live/Door/Function", "Live/Worker/Function"),
+        "Never invoked asynchronously: a call is answered, and the work queues have dead letters of their own.",
     ),
     Accepted(
         "Serverless-LambdaEventSourceMappingDestination",
-        ("Worker/Function",),
+        ("Worker/Function", "Live/Worker/Function"),
         "For SQS, Lambda leaves failed messages to the queue's redrive policy; destinations are for streams.",
+    ),
+    Accepted(
+        "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<LiveApi149456B6>"
+        "/live/POST/@connections/*]",
+        ("Live/Worker/Role/DefaultPolicy",),
+        "Connections come and go: those of this API's one stage, posting alone.",
+    ),
+    Accepted(
+        "AwsSolutions-APIG1",
+        ("Live/Stage",),
+        "A handshake may carry an API key in its query; who was refused is in the door's own log, without it.",
+    ),
+    Accepted(
+        "Serverless-APIGWAccessLogging",
+        ("Live/Stage",),
+        "The same finding as AwsSolutions-APIG1, for the same reason.",
+    ),
+    Accepted(
+        "AwsSolutions-APIG4",
+        ("Live/Api/$connect-Route", "Live/Api/$default-Route"),
+        "Browsers and CI cannot sign for IAM: the door checks the API key or a token before the connection is made.",
     ),
     Accepted(
         "AwsSolutions-SQS3",
@@ -76,7 +97,7 @@ ACCEPTED = (
     ),
     Accepted(
         "Serverless-SQSRedrivePolicy",
-        ("Cron/Undelivered", "Cron/Failed", "Work/Dead"),
+        ("Cron/Undelivered", "Cron/Failed", "Work/Dead", "Live/Dead"),
         "A dead-letter queue needs no dead-letter queue.",
     ),
     Accepted(

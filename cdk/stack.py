@@ -16,6 +16,7 @@ from cdk.config import StageConfig
 from cdk.cron import CronTrigger
 from cdk.fanout import WorkQueue
 from cdk.function import RuntimeFunction
+from cdk.live import LiveCrawl
 from cdk.monitoring import Monitoring
 from cdk.publishing import OBJECT_READ, OBJECT_WRITE, Publishing
 from cdk.secrets import Secrets
@@ -36,6 +37,7 @@ class AutoUpdatesStack(Stack):
         self.webhook = self._add_webhook()
         self.url = PublicUrl(self, "Url", function=self.webhook)
         self.worker = self._add_worker()
+        self.live = self._add_live() if config.live_crawl else None
         self.cron = CronTrigger(self, "Cron", config=config, dispatcher=self.dispatcher, secret=self.secrets.cron)
         self.monitoring = self._add_monitoring()
         self._add_outputs()
@@ -116,6 +118,27 @@ class AutoUpdatesStack(Stack):
         self.publishing.grant_state(function, OBJECT_READ, OBJECT_WRITE)
         return function
 
+    def _add_live(self) -> LiveCrawl:
+        """The live crawl's worker does what the worker does, for a client that watches."""
+        secrets = {
+            env.SUPABASE_SECRET_ARN: self.secrets.supabase,
+            env.R2_SECRET_ARN: self.secrets.r2,
+            env.BRIGHTDATA_SECRET_ARN: self.secrets.bright_data,
+            env.MODEL_SECRET_ARN: self.secrets.model,
+        }
+        live = LiveCrawl(
+            self,
+            "Live",
+            config=self.config,
+            code=self._code,
+            api_key=self.secrets.api_key,
+            variables=self._variables(secrets, self.publishing.host, self.url.host),
+        )
+        _grant_read(live.worker, secrets)
+        self.publishing.grant_public(live.worker, OBJECT_READ, OBJECT_WRITE)
+        self.publishing.grant_state(live.worker, OBJECT_READ, OBJECT_WRITE)
+        return live
+
     def _add_monitoring(self) -> Monitoring:
         return Monitoring(
             self,
@@ -166,6 +189,9 @@ class AutoUpdatesStack(Stack):
             "CronSecretArn": (self.secrets.cron.secret_arn, "Generated"),
             "ApiKeySecretArn": (self.secrets.api_key.secret_arn, "Generated; read it with get-secret-value"),
         }
+        if self.live:
+            found["LiveUrl"] = (self.live.address, "The live crawl's WebSocket")
+            found["LiveDeadUrl"] = (self.live.dead.queue_url, "Live crawls that failed on every attempt")
         for name, door in {"Dispatcher": self.dispatcher, "Webhook": self.webhook, "Worker": self.worker}.items():
             found[f"{name}Name"] = (door.function.function_name, "The function")
             found[f"{name}Logs"] = (door.log_group.log_group_name, "Its log group")

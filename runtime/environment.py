@@ -30,6 +30,12 @@ MODEL_SECRET_ARN: Final = "LLMS_MODEL_SECRET_ARN"  # noqa: S105 - a name
 """JSON with the model provider's settings; unset when model-written descriptions are off."""
 
 QUEUE_URL: Final = "LLMS_QUEUE_URL"
+LIVE_QUEUE_URL: Final = "LLMS_LIVE_QUEUE_URL"
+"""The queue of messages that clients of the live crawl sent; unset where there is none."""
+
+LIVE_ENDPOINT_URL: Final = "LLMS_LIVE_ENDPOINT_URL"
+"""Where frames for their connections are posted: the callback URL of the WebSocket API's stage."""
+
 PUBLIC_BUCKET: Final = "LLMS_PUBLIC_BUCKET"
 PUBLIC_BASE_URL: Final = "LLMS_PUBLIC_BASE_URL"
 """Where readers find the files: scheme and host, no slash at the end."""

@@ -99,6 +99,7 @@ async def _show(world: World, finished: Finished, say: Say) -> None:
 async def _once(world: World, wanted: Wanted, say: Say) -> None:
     """Crawl without enrolling: nothing is stored."""
     site = one_off(world, wanted)
+    deadline = asyncio.get_running_loop().time() + world.settings.limits.site_deadline_seconds
     result = await survey(
         world,
         site,
@@ -106,6 +107,7 @@ async def _once(world: World, wanted: Wanted, say: Say) -> None:
         None,
         forced=True,
         now=world.clock(),
+        deadline=deadline,
         progress=lambda *seen: say(live.progress(*seen)),
     )
     if result.rendered is None or result.outcome is not Outcome.UPDATED:

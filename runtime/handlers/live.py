@@ -1,0 +1,97 @@
+"""The WebSocket's door in AWS: lets a client in at `$connect`, and queues its one message for the live worker.
+
+It knows the API key and may write to one queue; it has no rows, no bucket and no way out. What is wrong with a message
+is told to the client by the worker, which speaks to connections anyway. The queue takes one message a connection: its
+deduplication id is the connection's (FIFO queues forget it after five minutes, and a crawl is over by then).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools import Logger
+
+from runtime import environment as env
+from runtime import live_token
+from runtime.errors import ServiceError
+from runtime.handlers.vault import Vault
+from runtime.live import MAX_MESSAGE_BYTES
+from runtime.settings import require
+from runtime.webhook import equal_any
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+VERSION = 1
+OK, FORBIDDEN, UNAVAILABLE = ({"statusCode": status} for status in (200, 403, 503))
+
+
+class Door:
+    """What one process keeps: its clients and the secrets it has read.
+
+    :param now: the time, aware and in UTC.
+    """
+
+    def __init__(
+        self, environment: Mapping[str, str], vault: Vault, queue: SQSClient, now: Callable[[], datetime]
+    ) -> None:
+        """:raises Misconfigured: a variable is missing."""
+        given = require(environment, env.API_KEY_SECRET_ARN, env.LIVE_QUEUE_URL)
+        self._arn, self._url = given[env.API_KEY_SECRET_ARN], given[env.LIVE_QUEUE_URL]
+        self._vault, self._queue, self._now = vault, queue, now
+        self._logger = Logger(use_rfc3339=True)
+
+    async def answer(self, event: Mapping[str, Any]) -> dict[str, int]:
+        """The status of one event of the API; the event, which may hold a key, is never logged."""
+        context = event["requestContext"]
+        try:
+            match context["routeKey"]:
+                case "$connect":
+                    return OK if await self._knows_key(event) else FORBIDDEN
+                case "$default":
+                    await asyncio.to_thread(self._send, context["connectionId"], event.get("body"))
+                    return OK
+        except ServiceError as error:
+            self._logger.error("live_refused", code=error.code)
+            return UNAVAILABLE
+        return OK
+
+    async def _knows_key(self, event: Mapping[str, Any]) -> bool:
+        headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+        query = event.get("queryStringParameters") or {}
+        keys = await self._vault.values(self._arn)
+        given = headers.get("x-api-key") or query.get("api_key") or ""
+        return equal_any(given, keys) or live_token.is_valid(query.get("token") or "", keys, self._now())
+
+    def _send(self, connection: str, text: str | None) -> None:
+        """One text of a client for the worker. One that is too long travels as its beginning: it is refused there."""
+        body = {"v": VERSION, "connection": connection, "text": None if text is None else text[: MAX_MESSAGE_BYTES + 1]}
+        self._queue.send_message(
+            QueueUrl=self._url,
+            MessageBody=json.dumps(body),
+            MessageGroupId=connection,
+            MessageDeduplicationId=connection,
+        )
+
+
+_door: Door | None = None
+
+
+def handler(event: Any, _context: Any) -> dict[str, int]:
+    """Answer one event of the WebSocket API.
+
+    :raises Misconfigured: the function lacks a variable. What else fails is raised too: the connection then ends.
+    """
+    global _door  # noqa: PLW0603 - made by the first invocation, so that a missing variable fails it with its sentence
+    if _door is None:
+        import boto3
+
+        vault = Vault(boto3.client("secretsmanager"), time.monotonic)
+        _door = Door(os.environ, vault, boto3.client("sqs"), lambda: datetime.now(UTC))
+    return asyncio.run(_door.answer(event))

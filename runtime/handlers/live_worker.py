@@ -1,0 +1,146 @@
+"""The live crawl in AWS: one queued message is one crawl, whose frames are posted back to the client's connection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from runtime import environment as env
+from runtime import live
+from runtime.errors import InputError
+from runtime.handlers.live import VERSION
+from runtime.handlers.process import Process
+from runtime.live import Frame
+from runtime.live_crawl import crawl_live
+from runtime.ports import World
+from runtime.settings import require
+
+process = Process(
+    (
+        env.SUPABASE_SECRET_ARN,
+        env.QUEUE_URL,
+        env.STATE_BUCKET,
+        env.PUBLIC_BUCKET,
+        env.PUBLIC_BASE_URL,
+        env.LIVE_ENDPOINT_URL,
+    )
+)
+
+MAX_FRAME_BYTES = 120_000
+"""API Gateway takes 128 KB in one message; a longer text goes out in `parts`."""
+
+PART_CHARS = 30_000
+
+
+class Connections(Protocol):
+    """What is used of boto3's `apigatewaymanagementapi` client."""
+
+    def post_to_connection(self, *, ConnectionId: str, Data: bytes) -> Any: ...  # noqa: N803 - boto3 spells it so
+
+
+class Gone(Exception):
+    """The client has closed its connection."""
+
+
+def handler(event: Any, context: Any) -> None:
+    """Do one message of the live queue.
+
+    :raises ServiceError: the process is not set up, or the rows cannot be reached: the message comes again.
+    """
+
+    async def work(world: World) -> None:
+        for record in event["Records"]:
+            await one(world, record["body"], _client())
+
+    process.run(context, work)
+
+
+async def one(world: World, body: str, client: Connections) -> None:
+    """One message. A client that has gone ends a crawl that is kept nowhere; an enrolment goes on without it."""
+    value = json.loads(body)
+    if value.get("v") != VERSION:
+        world.events.event("live_unreadable_failed", code="version")
+        return
+    frames = Frames(client, value["connection"])
+    sender = asyncio.create_task(frames.send_all())
+    try:
+        wanted = live.parse(value["text"])
+    except InputError as error:
+        frames.say(live.refusal(error))
+        frames.say(live.done())
+        frames.end()
+        await asyncio.gather(sender, return_exceptions=True)
+        return
+    crawl = asyncio.create_task(crawl_live(world, wanted, frames.say))
+    crawl.add_done_callback(lambda _: frames.end())
+    try:
+        await sender
+    except Gone:
+        if not wanted.enroll:
+            crawl.cancel()
+    await asyncio.gather(crawl, return_exceptions=True)
+
+
+@dataclass(slots=True)
+class Frames:
+    """Frames on their way to one connection, in order. Of progress that waits only the latest is worth sending."""
+
+    client: Connections
+    connection: str
+    _waiting: deque[Frame] = field(default_factory=deque)
+    _ready: asyncio.Event = field(default_factory=asyncio.Event)
+    _ended: bool = False
+
+    def say(self, frame: Frame) -> None:
+        if frame.type == "progress" and self._waiting and self._waiting[-1].type == "progress":
+            self._waiting.pop()
+        self._waiting.append(frame)
+        self._ready.set()
+
+    def end(self) -> None:
+        self._ended = True
+        self._ready.set()
+
+    async def send_all(self) -> None:
+        """:raises Gone: the client has closed."""
+        while self._waiting or not self._ended:
+            self._ready.clear()
+            if not self._waiting:
+                await self._ready.wait()
+                continue
+            for text in encoded(self._waiting.popleft()):
+                await asyncio.to_thread(self._post, text)
+
+    def _post(self, text: str) -> None:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            self.client.post_to_connection(ConnectionId=self.connection, Data=text.encode())
+        except (ClientError, BotoCoreError) as error:
+            raise Gone(type(error).__name__) from None
+
+
+def encoded(frame: Frame) -> list[str]:
+    """The frame as texts that API Gateway takes: one, or for a very long content several with `part` and `parts`."""
+    text = frame.encoded()
+    if len(text.encode()) <= MAX_FRAME_BYTES:
+        return [text]
+    pieces = [frame.content[at : at + PART_CHARS] for at in range(0, len(frame.content), PART_CHARS)]
+    return [
+        Frame(frame.type, piece, {**frame.more, "part": number, "parts": len(pieces)}).encoded()
+        for number, piece in enumerate(pieces, 1)
+    ]
+
+
+def _client() -> Connections:
+    import boto3
+    from botocore.config import Config
+
+    config = Config(connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+    endpoint = require(os.environ, env.LIVE_ENDPOINT_URL)[env.LIVE_ENDPOINT_URL]
+    client: Connections = boto3.client("apigatewaymanagementapi", endpoint_url=endpoint, config=config)
+    return client
