@@ -167,6 +167,8 @@ def _is_bounded(seen: Evidence, row: Site, runs: Sequence[Run]) -> None:
 def _good_is_never_replaced_by_bad(seen: Evidence) -> None:
     """I7: of the bodies that readers ever got, none is empty and none collapsed."""
     for key, bodies in seen.shown.items():
+        if not key.endswith("/llms.txt"):
+            continue
         counts = [entries(parse(body.decode())) for body in bodies if body]
         assert all(counts), f"I7 {key}: a file without entries was shown"
         for before, after in itertools.pairwise(counts):
@@ -197,8 +199,9 @@ def _failures_are_told(row: Site, runs: Sequence[Run]) -> None:
 
 
 def _nobody_inside_was_asked(seen: Evidence, rows: Sequence[Site]) -> None:
-    """I10: every host that was asked is one of an enrolled site."""
-    known = {urls.host_of(base_url) for base_url in (*(row.base_url for row in rows), *seen.deleted)}
+    """I10: every host that was asked is one of an enrolled site, or wants to be told of one."""
+    given = [*(row.base_url for row in rows), *(row.options.notify_url for row in rows), *seen.deleted]
+    known = {urls.host_of(url) for url in given if url}
     asked = {urlsplit(url).hostname or "" for url in seen.asked}
     strangers = {host for host in asked if host.removeprefix("www.") not in known and host not in known}
     assert not strangers or not rows, f"I10: {sorted(strangers)} were asked"
