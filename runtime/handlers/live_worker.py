@@ -33,7 +33,8 @@ process = Process(
 MAX_FRAME_BYTES = 120_000
 """API Gateway takes 128 KB in one message; a longer text goes out in `parts`."""
 
-PART_CHARS = 30_000
+PART_CHARS = 20_000
+"""Six bytes each at most, as JSON writes a control character."""
 
 
 class Connections(Protocol):
