@@ -16,6 +16,7 @@ from runtime.handlers.live import VERSION
 from runtime.handlers.process import Process
 from runtime.live import Frame
 from runtime.live_crawl import crawl_live
+from runtime.ownership import take
 from runtime.ports import World
 from runtime.settings import require
 
@@ -50,10 +51,12 @@ class Gone(Exception):
 def handler(event: Any, context: Any) -> None:
     """Do one message of the live queue.
 
-    :raises ServiceError: the process is not set up, or the rows cannot be reached: the message comes again.
+    :raises ServiceError: the process is not set up, the bucket is another stage's, or a store of ours does not answer:
+        the message comes again.
     """
 
     async def work(world: World) -> None:
+        await take(world.publisher, world.settings.stage)
         for record in event["Records"]:
             await one(world, record["body"], _client())
 
