@@ -15,9 +15,13 @@ from runtime.ports import Publisher, Stored, World
 async def publish(world: World, claim: Claim, rendered: Rendered, published: Stored | None) -> str:
     """Publish, and give the public URL. Publishing what is there already writes nothing.
 
+    The lease is renewed first. Whoever took the site over before that is found by it; whoever does later has written
+    another object than `published`, and is found by the condition of the write.
+
     :param published: the public object as it was when the run began; another one there now is not overwritten.
-    :raises PreconditionFailed: somebody else wrote the public object meanwhile.
+    :raises StaleClaim: the lease was lost. :raises PreconditionFailed: somebody else wrote the object meanwhile.
     """
+    await world.sites.renew_lease(claim, lease_seconds=world.settings.lease_seconds)
     publisher, base_url = world.publisher, claim.site.base_url
     body, sha256 = rendered.text.encode(), rendered.sha256
     await publisher.put_version(keys.version(base_url, sha256), body, sha256=sha256)

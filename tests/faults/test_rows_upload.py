@@ -116,7 +116,7 @@ def test_f_56_of_two_workers_the_stale_one_gives_up(home: Path) -> None:
 
         # Its lease ends; another worker takes the site, sees a newer edition and publishes it.
         edit(service, 3)
-        service.advance(timedelta(seconds=120))
+        service.advance(LEASE + timedelta(seconds=1))
         service.world = service.sound
         assert (await service.tick()) is not None
         newer = service.file(0)
