@@ -20,16 +20,15 @@ from runtime.ownership import take
 from runtime.ports import World
 from runtime.settings import require
 
-process = Process(
-    (
-        env.SUPABASE_SECRET_ARN,
-        env.QUEUE_URL,
-        env.STATE_BUCKET,
-        env.PUBLIC_BUCKET,
-        env.PUBLIC_BASE_URL,
-        env.LIVE_ENDPOINT_URL,
-    )
+NEEDED = (
+    env.SUPABASE_SECRET_ARN,
+    env.QUEUE_URL,
+    env.STATE_BUCKET,
+    env.PUBLIC_BUCKET,
+    env.PUBLIC_BASE_URL,
+    env.LIVE_ENDPOINT_URL,
 )
+process = Process(NEEDED)
 
 MAX_FRAME_BYTES = 120_000
 """API Gateway takes 128 KB in one message; a longer text goes out in `parts`."""

@@ -251,7 +251,7 @@ def imports_of(door: str) -> tuple[set[str], set[str]]:
     return ours, others - set(sys.stdlib_module_names)
 
 
-@pytest.mark.parametrize("door", ["cron", "webhook", "worker"])
+@pytest.mark.parametrize("door", ["cron", "webhook", "worker", "live", "live_worker"])
 def test_everything_that_a_door_imports_is_in_the_asset(door: str) -> None:
     """Our own modules, and other people's: from the lock, or boto3, which Lambda brings along."""
     ours, others = imports_of(f"runtime.handlers.{door}")
