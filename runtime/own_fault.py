@@ -22,10 +22,12 @@ class Tally:
     """How the sites of one batch fare. Sites of one host are one voice: they share its troubles. A site that failed the
     last time as well says nothing about today, and is not to be put in.
 
-    :param hosts: how many hosts the batch has at most.
+    :param hosts: how many hosts the batch has at most. :param at_once: how many of them are looked at side by side; so
+        many count from the beginning.
     """
 
     hosts: int
+    at_once: int = 1
     _started: set[str] = field(default_factory=set)
     _ended: set[str] = field(default_factory=set)
     _failed: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -47,7 +49,8 @@ class Tally:
         """The code that is our own fault by what is known now; empty when there is none."""
         if len(self._started) < FEWEST_SITES:
             return ""
-        return next((code for code in sorted(self._failed) if self.count(code) >= SHARE * len(self._started)), "")
+        started = max(len(self._started), min(self.at_once, self.hosts))
+        return next((code for code in sorted(self._failed) if self.count(code) >= SHARE * started), "")
 
     def may_be_ours(self, code: str) -> bool:
         """Whether it can still turn out to be, if all hosts that have not ended fail in the same way."""

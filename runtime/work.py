@@ -53,7 +53,7 @@ async def work(
     :param trouble: why no site may be worked on at all; all are then put off, and none of them is blamed.
     """
     stop_at = asyncio.get_running_loop().time() + remaining_seconds - STOP_MARGIN_SECONDS
-    batch = _Batch(world, stop_at, asyncio.Semaphore(concurrency), Tally(len(messages)), trouble=trouble)
+    batch = _Batch(world, stop_at, asyncio.Semaphore(concurrency), Tally(len(messages), concurrency), trouble=trouble)
     await asyncio.gather(*(batch.one(message) for message in messages))
     await batch.judge()
     again = [Message(site_id=run.site.id, force=True) for run in batch.finished if run.again]
