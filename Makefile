@@ -59,8 +59,8 @@ diff: $(VENV)/.deploy-ready $(CDK_CLI)
 destroy: $(VENV)/.deploy-ready $(CDK_CLI)
 	$(CDK) destroy $(STACK) -c stage=$(STAGE) $(ARGS)
 
-smoke:
-	STAGE=$(STAGE) bash docs/runbooks/smoke.sh
+smoke: $(VENV)/.deploy-ready
+	$(BIN)/python -m cdk.smoke $(STAGE)
 
 $(VENV)/bin/python:
 	$(PY) -m venv $(VENV)
