@@ -123,7 +123,8 @@ class Sites(Protocol):
     ) -> list[Claim]:
         """Lease up to `limit` due active sites, oldest first, at most `per_host` of one host.
 
-        A site claimed three times without a commit is quarantined: disabled with a reason, and not returned.
+        A site claimed three times without a commit is quarantined: disabled with a reason, and not returned; unless
+        four of five of ten or more due sites are in that state, which says that the workers do not work.
         """
 
     async def claim_site(self, site_id: str, *, lease_seconds: int, owner: str, force: bool = False) -> Claim | None:

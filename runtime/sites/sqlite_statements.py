@@ -18,7 +18,10 @@ from runtime.sites.transitions import Changes
 # A tick may take a planned time a little early, but not the slot of a request, which keeps crawls apart.
 DUE = """status = 'active' AND next_crawl_at <= :due AND (lease_until IS NULL OR lease_until <= :now)
     AND (next_crawl_at <= :now OR next_crawl_at IS NOT request_due_at)"""
-EXHAUSTED = f"SELECT * FROM crawl_sites WHERE {DUE} AND attempts >= {rows.MAX_ATTEMPTS}"  # noqa: S608 - constants
+# Where nearly all due sites are exhausted, it is the workers that do not work, and no site is to blame.
+STUCK = f"""(SELECT count(*) >= 10 AND count(*) FILTER (WHERE attempts >= {rows.MAX_ATTEMPTS}) >= 0.8 * count(*)
+    FROM crawl_sites WHERE {DUE})"""  # noqa: S608 - constants
+EXHAUSTED = f"SELECT * FROM crawl_sites WHERE {DUE} AND attempts >= {rows.MAX_ATTEMPTS} AND NOT {STUCK}"  # noqa: S608 - constants
 CLAIMABLE = f"""
     SELECT * FROM (
         SELECT *, row_number() OVER (PARTITION BY host ORDER BY next_crawl_at, id) AS place FROM crawl_sites WHERE {DUE}

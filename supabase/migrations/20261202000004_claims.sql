@@ -70,12 +70,15 @@ begin
               and (next_crawl_at <= v_now or next_crawl_at is distinct from request_due_at)
             order by next_crawl_at limit v_window
             for update skip locked
+        ), fleet as (
+            -- where nearly all due sites are exhausted, it is the workers that do not work, and no site is to blame
+            select count(*) >= 10 and count(*) filter (where attempts >= 3) >= 0.8 * count(*) as stuck from due
         ), exhausted as (
-            select id from due where attempts >= 3
+            select id from due, fleet where attempts >= 3 and not stuck
         ), shared as (
             select id, next_crawl_at, coalesce((v_taken ->> host)::integer, 0)
                    + row_number() over (partition by host order by next_crawl_at, id) as place
-            from due where attempts < 3
+            from due, fleet where attempts < 3 or stuck
         ), chosen as materialized (
             select id from shared where place <= v_per_host order by next_crawl_at, id limit v_wanted
         ), leased as (

@@ -22,7 +22,7 @@ def due_query(owner: psycopg.Connection) -> str:
     row = owner.execute("SELECT prosrc FROM pg_proc WHERE proname = 'claim_due_sites'").fetchone()
     assert row is not None
     source = str(row[0])
-    query = source.partition("with due as materialized (")[2].partition("), exhausted as")[0]
+    query = source.partition("with due as materialized (")[2].partition("), fleet as")[0]
     assert query.lstrip().startswith("select")
     values = {"v_due": "now()", "v_now": "now()", "v_full": "'{}'::text[]", "v_window": "100"}
     for name, value in values.items():

@@ -297,3 +297,17 @@ async def test_the_summary_counts_what_waits(store: Store) -> None:
         none.oldest_due_at,
     ) == (0, 0, None)
     assert second.next_crawl_at is not None
+
+
+@pytest.mark.parametrize(("due", "exhausted", "stuck"), [(10, 10, True), (10, 8, True), (10, 7, False), (9, 9, False)])
+async def test_workers_that_do_not_work_quarantine_nobody(store: Store, due: int, exhausted: int, stuck: bool) -> None:
+    """Where nearly all due sites were claimed three times for nothing, the claims go on, until somebody mends the workers."""
+    await enroll_in_turn(store, *(f"https://dead{number}.example/" for number in range(exhausted)))
+    for _ in range(3):
+        assert len(await store.claim_due(lease_seconds=60)) == exhausted
+        store.advance(seconds=61)
+    await enroll_in_turn(store, *(f"https://new{number}.example/" for number in range(due - exhausted)))
+
+    assert len(await store.claim_due(lease_seconds=60)) == (due if stuck else due - exhausted)
+    disabled = [site for site in await store.sites.list_sites() if site.status is SiteStatus.DISABLED]
+    assert len(disabled) == (0 if stuck else exhausted)
