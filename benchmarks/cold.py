@@ -20,6 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from benchmarks.process import ChildFailed
 from runtime import environment as env
 
 ARN = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:"
@@ -194,19 +195,22 @@ def start(services: Services, python: Path, asset: Path, handler: str, event: An
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
+    answer: Any = None
     try:
-        asked = services.asked.get(timeout=60)
+        asked = services.asked.get(timeout=30)
         init_cpu = cpu_ms(process.pid)
         services.work.put(("1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed", json.dumps(event).encode()))
-        answered, answer = services.answers.get(timeout=60)
+        answered, answer = services.answers.get(timeout=30)
         statm = Path(f"/proc/{process.pid}/statm").read_text().split()
         cpu = cpu_ms(process.pid)
         megabytes = int(statm[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except queue.Empty:
+        answer = {"errorType": "no answer within 30 s"}
     finally:
         process.kill()
         output = process.communicate()[0]
     if isinstance(answer, dict) and "errorType" in answer:
-        raise RuntimeError(f"{handler}: {answer} {output.decode()}")
+        raise ChildFailed(f"{handler}: {answer} {output.decode()[-600:]}")
     return Cold((asked - began) * 1000, (answered - began) * 1000, init_cpu, cpu, megabytes, answer)
 
 

@@ -31,14 +31,9 @@ def python_of(name: str) -> Path:
     return made(name, PEERS[name], sys.executable)
 
 
-def lambda_python(interpreter: Path) -> Path:
+def lambda_python(interpreter: Path, version: str) -> Path:
     """An interpreter with what the Lambda runtime brings along, compiled as it is there."""
-    python = made("lambda", LAMBDA, str(interpreter))
-    stamp = FOLDER / "lambda" / "compiled"
-    if not stamp.exists():
-        subprocess.run([python, "-m", "compileall", "-q", FOLDER / "lambda" / "lib"], check=False)
-        stamp.touch()
-    return python
+    return made(f"lambda-{version}", LAMBDA, str(interpreter))
 
 
 def made(name: str, wanted: tuple[str, ...], interpreter: str) -> Path:

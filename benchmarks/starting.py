@@ -54,7 +54,7 @@ def doors(table: Table, folder: Path, *, rounds: int) -> None:
     config = load_stage({})
     interpreter = find_python(config.python) or Path(sys.executable)
     version = config.python if interpreter != Path(sys.executable) else f"{sys.version_info[0]}.{sys.version_info[1]}"
-    python = lambda_python(interpreter)
+    python = lambda_python(interpreter, version)
     out = asset(folder, version, "x86_64", interpreter)
     found = cold.measure(python, out, rounds=rounds)
     empty = found["empty"]
