@@ -10,7 +10,7 @@ NODE = $(shell $(BIN)/python -c 'from cdk import NODE; print(NODE)')
 # app.py runs in the project's own environment, whatever is first in the caller's PATH.
 CDK = PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) $(CDK_CLI)
 
-.PHONY: demo test check lint bench bench-freshness fuzz mutation soak e2e synth bootstrap deploy diff destroy smoke clean
+.PHONY: demo test check lint bench bench-freshness fuzz mutation soak e2e synth bootstrap deploy diff destroy smoke lock clean
 
 demo: $(VENV)/.local-ready
 	$(BIN)/python -m runtime.cli.demo
@@ -82,6 +82,11 @@ $(CDK_CLI): | $(VENV)/.deploy-ready
 	mkdir -p build/cdk-cli
 	PATH="$(dir $(NODE)):$$PATH" $(NODE) $(dir $(NODE))../lib/node_modules/npm/bin/npm-cli.js \
 	  install --silent --no-audit --no-fund --prefix build/cdk-cli aws-cdk@2.1148.1
+
+# The Lambda's dependencies, locked with hashes for every platform.
+lock: $(VENV)/.dev-ready
+	$(BIN)/uv pip compile -q runtime/requirements.in --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-annotate -o runtime/requirements.txt
 
 clean:
 	rm -rf $(VENV) build cdk.out .mypy_cache .ruff_cache .pytest_cache .hypothesis

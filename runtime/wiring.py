@@ -112,7 +112,7 @@ async def cloud_world(
         sites=SupabaseSites(supabase["url"], supabase["key"]),
         publisher=OpenedPublisher(lambda: public_bucket(environment, vault), environment.get(env.PUBLIC_BASE_URL, "")),
         states=cast("States", OnFirstUse(states)),
-        queue=SqsQueue(boto3.client("sqs"), environment[env.QUEUE_URL]),
+        queue=SqsQueue(boto3.client("sqs"), environment[env.QUEUE_URL], events=events),
         events=events,
         clock=clock,
         settings=settings,
