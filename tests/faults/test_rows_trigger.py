@@ -66,6 +66,24 @@ def test_f_02_a_tick_starts_while_another_still_runs(home: Path) -> None:
     run(scenario())
 
 
+def test_f_05_workers_that_are_throttled_lose_no_site(home: Path) -> None:
+    """Ticks go on while no worker gets to run: every site waits with its file, and none is blamed when they are back."""
+
+    async def scenario() -> None:
+        service = Service(home, site_of(12, pages=1))
+        await service.enroll(*range(12))
+        for _ in range(6):
+            assert await service.dispatch() == 12
+            assert await service.queue.receive(100)  # and nobody works on them
+            service.advance(LEASE + timedelta(seconds=1))
+            await check_invariants(service)
+        await service.recover(ticks=1)
+        truth = {base(number): await service.truth(number) for number in range(12)}
+        await check_invariants(service, settled=True, truth=truth)
+
+    run(scenario())
+
+
 @contextmanager
 def process_without(door: ModuleType, *missing: str) -> Iterator[io.StringIO]:
     """A fresh process of a door that lacks some variables; gives what it logs."""
