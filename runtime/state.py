@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
@@ -58,10 +58,15 @@ class SiteState:
 
 def encode(state: SiteState) -> bytes:
     """The stored form: gzip over sorted JSON without a time stamp, so that equal states are equal bytes."""
-    value = asdict(replace(state, memory={}))
+    # What grows with the site is written field by field: `asdict` copies deep, at ten times the cost.
+    inventory = None if state.inventory is None else replace(state.inventory, entries={})
+    value = asdict(replace(state, memory={}, pages=(), left_out=(), inventory=inventory))
     value["memory"] = _packed(state.memory)
+    value["pages"] = [_fields(page) for page in state.pages]
+    value["left_out"] = [_fields(item) for item in state.left_out[:MAX_LEFT_OUT]]
+    if state.inventory is not None:
+        value["inventory"]["entries"] = dict(state.inventory.entries)
     value["version"] = VERSION
-    value["left_out"] = value["left_out"][:MAX_LEFT_OUT]
     if state.last_full_crawl_at is not None:
         value["last_full_crawl_at"] = state.last_full_crawl_at.isoformat()
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -101,6 +106,11 @@ def decode(stored: bytes | None) -> SiteState:
         )
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptState(f"the state of the site cannot be read ({type(error).__name__})") from error
+
+
+def _fields(item: Page | LeftOut) -> dict[str, Any]:
+    """The fields of a value that holds nothing but texts and tuples of texts."""
+    return {name: getattr(item, name) for name in item.__slots__}
 
 
 def _packed(memory: Mapping[str, PageMemory]) -> dict[str, Any]:
@@ -164,9 +174,7 @@ def _page(value: Mapping[str, Any]) -> Page:
 
 def _frozen(value: Any) -> Any:
     """JSON has lists where the values have tuples, at any depth."""
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return tuple(_frozen(item) for item in value)
-    return value
+    return tuple([_frozen(item) for item in value]) if isinstance(value, list) else value
 
 
 def _time(value: str | None) -> datetime | None:
