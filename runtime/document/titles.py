@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from runtime.document.excerpt import excerpt
 from runtime.document.paths import directories, host_of, query_of, stem
-from runtime.document.text import folded, heading
+from runtime.document.text import folded, heading, plain
 
 MAX_TITLE = 150
 """Characters of a link title or an H1; longer ones are whole sentences that a CMS put into <title>."""
@@ -51,7 +51,8 @@ class Affixes:
             self._found.append((affix, is_suffix))
             spelled = next(title for title in left if _has(title, affix, is_suffix))
             size = len(affix)
-            self.names.append((spelled[-size:] if is_suffix else spelled[:size]).strip(_SEPARATORS))
+            name = spelled[-size:] if is_suffix else spelled[:size]
+            self.names.append(plain(name.strip(_SEPARATORS)).strip(_SEPARATORS))
             left = sorted(self.strip(title) for title in left)
 
     def strip(self, title: str) -> str:
@@ -60,6 +61,7 @@ class Affixes:
         for affix, is_suffix in self._found:
             if _has(bare, affix, is_suffix):
                 bare = bare[: -len(affix)] if is_suffix else bare[len(affix) :]
+        bare = plain(bare)  # what an affix leaves may begin with a joiner that joined it
         return bare if folded(bare) else title
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Logger
 
 from runtime import environment as env
 from runtime import metrics as names
@@ -40,8 +40,7 @@ class Process:
         self._world: World | None = None
         self._vault: Vault | None = None
         self.logger = Logger(use_rfc3339=True)
-        self._metrics = Metrics()
-        self.events = CloudEvents(self.logger, self._metrics)
+        self.events = CloudEvents(self.logger, environment.get(env.STAGE, "unknown"))
 
     def run(self, context: Any, work: Callable[[World], Awaitable[Any]]) -> Any:
         """Do the work of one invocation; metrics are written and a failure is counted whatever happens.
@@ -49,7 +48,6 @@ class Process:
         :raises ServiceError: the invocation failed; Lambda then retries or keeps the event.
         """
         self.logger.append_keys(request_id=getattr(context, "aws_request_id", ""))
-        self._metrics.set_default_dimensions(stage=self._environment.get(env.STAGE, "unknown"))
         if self._runner is None:
             self._runner = asyncio.Runner()
         try:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
-from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from runtime import metrics as names
 from runtime.models import Outcome
@@ -42,10 +42,14 @@ MAX_FIELD_CHARS = 1_000
 
 
 class CloudEvents:
-    """Logs every event at its level; counts those that have a metric."""
+    """Logs every event at its level; counts those that have a metric.
 
-    def __init__(self, logger: Logger, metrics: Metrics) -> None:
-        self._logger, self._metrics = logger, metrics
+    :param stage: the second dimension; Powertools adds the service.
+    """
+
+    def __init__(self, logger: Logger, stage: str) -> None:
+        self._logger, self._stage = logger, stage
+        self._metrics = EphemeralMetrics()
         self._emitted = False
 
     def event(self, name: str, **fields: Any) -> None:
@@ -87,6 +91,7 @@ class CloudEvents:
     def flush(self) -> None:
         """Write the metrics of one invocation, if it had any."""
         if self._emitted:
+            self._metrics.add_dimension(name=names.STAGE_DIMENSION, value=self._stage)
             self._metrics.flush_metrics()
         self._emitted = False
 

@@ -400,3 +400,13 @@ def test_descriptions_of_a_huge_site_are_shortened_together() -> None:
 
     assert sum(map(len, result.sections.values())) + len(result.text) < 5_000_000
     assert len(result.text) < 50_000
+
+
+def test_a_joiner_does_not_outlive_the_affix_it_stood_beside() -> None:
+    """What is left when a site-wide affix is taken off is made plain again, so that writing it changes nothing."""
+    titles = {"/a": "[ > \u200dDr. A", "/b": "[ > \u200dDr. B", "/c": "[ > \u200dDr. C"}
+    pages = [Page(url=f"https://docs.example.com{path}", title=title) for path, title in titles.items()]
+
+    document = build(pages, "https://docs.example.com", SiteOptions(), home=None)
+
+    assert [link.title for link in document.links()] == ["Dr. A", "Dr. B", "Dr. C"]
