@@ -79,10 +79,11 @@ class Frontier:
 
     def identity(self, url: str) -> str | None:
         """The URL on the entry page's origin (http/https and apex/www are one site), or None outside the site."""
-        known = self._raw.get(url, url)
-        if known is not url:
-            return known
+        if url in self._raw:
+            return self._raw[url]
         result = urls.on_origin(self.home, url) if urls.in_scope(self.home, url) else None
+        if result == url:
+            result = url  # one text for both: a site has thousands of them
         self._raw[url] = result
         return result
 
