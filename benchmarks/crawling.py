@@ -84,7 +84,8 @@ def fill(table: Table, found: Crawls) -> None:
     what = "full crawl, pages a second, times"
     targets = {"Scrapy": 10.0, "Scrapy, tuned": 3.0, "Crawlee": 6.0, "Crawlee, tuned": 2.0}
     for name, target in (*targets.items(), ("uvloop + httptools + lexbor", 0.4)):
-        detail = f"{figure(found.rate('ours'))} against {figure(found.rate(name))} pages/s"
+        less = found.cpu_ms(name) / found.cpu_ms("ours")
+        detail = f"{figure(found.rate('ours'))} against {figure(found.rate(name))} pages/s; in CPU {figure(less)} ×"
         table.at_least(f"{what} {name}", target, found.ratio(name), "×", detail)
     table.at_least(f"{what} spider-rs", 1.2, None, "×", "no wheel, no peer")
     share = found.megabytes("ours") / found.megabytes("Scrapy")
