@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from runtime.document.build import build
+from runtime.models import SiteOptions
 from runtime.reading import Page
 from tests.runtime.document.pages import (
     BASE,
