@@ -14,8 +14,6 @@ from urllib.parse import urlsplit
 from runtime.sample.site import Answer, SampleSite
 
 MAX_HEAD_BYTES = 32_768
-ACCEPT_TURNS = 5
-"""Turns of the event loop until a connection that was just accepted has reached us, and can be closed."""
 
 
 class SampleServer:
@@ -97,8 +95,6 @@ async def serve(site: SampleSite, *, host: str = "127.0.0.1", port: int = 0) -> 
         yield server
     finally:
         listener.close()
-        for _ in range(ACCEPT_TURNS):
-            await asyncio.sleep(0)
         await server.hang_up()
         await listener.wait_closed()
 

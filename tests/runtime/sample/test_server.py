@@ -119,9 +119,11 @@ def test_a_blocking_caller_gets_a_server_too() -> None:
     with serve_in_thread(SampleSite()) as server, httpx.Client(base_url=server.url, trust_env=False) as client:
         assert client.get("/").status_code == 200
         url = server.url
-        held = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])))
+        held = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=5)
+        held.sendall(b"HEAD / HTTP/1.1\r\nHost: sample\r\n\r\n")
+        while not held.recv(65_536).endswith(b"\r\n\r\n"):
+            continue  # the connection is open and served
     with held:
-        held.settimeout(5)
         assert held.recv(1) == b""
     with pytest.raises(httpx.ConnectError):
         httpx.get(url, trust_env=False)
