@@ -57,7 +57,7 @@ class Settings:
 
     `notify_url` is told of every site's changes, signed with `notify_secrets` (several while one is being rotated); a
     site that fails is reported after `notify_after_failures` in a row. What paid services may do for a site is bounded:
-    calls to the model, and pages through the unlocker, whose price (millionths of a dollar a page) is only reckoned with.
+    calls to the model, and pages through the unlocker, whose price (millionths of a dollar a page) is only told.
     """
 
     stage: str = "local"
