@@ -38,7 +38,7 @@ def next_price(price: float, planned_a_day: float, crawls_a_day: float) -> float
     """
     if planned_a_day <= 0 or crawls_a_day <= 0:
         return price
-    step = min(MOST_STEP, max(1 / MOST_STEP, (planned_a_day / crawls_a_day) ** FOLLOW))
+    step: float = min(MOST_STEP, max(1 / MOST_STEP, (planned_a_day / crawls_a_day) ** FOLLOW))
     return min(HIGHEST_PRICE, max(LOWEST_PRICE, price * step))
 
 

@@ -39,10 +39,10 @@ class History:
     page answered 410; `memory` is what the last decision remembered, plain numbers by name.
 
     For the learned policy: `announced` says that a webhook or a person asked for the run; `sitemap_says_changed` is
-    the sitemap's word before the crawl, None where it had none (true at the first sight of one); `unlisted` says whether the crawl found a change that
-    the sitemap does not name, None if that was not looked at; `changes` counts the changes since the last look that
-    trusted dates tell apart, `pages_changed` the listed pages that differ; `weight` is how much the site's freshness
-    counts under a budget.
+    the sitemap's word before the crawl, None where it had none (true at the first sight of one); `unlisted` says
+    whether the crawl found a change that the sitemap does not name, None if that was not looked at; `changes` counts
+    the changes since the last look that trusted dates tell apart, `pages_changed` the listed pages that differ;
+    `weight` is how much the site's freshness counts under a budget.
     """
 
     interval_minutes: float

@@ -1,0 +1,143 @@
+"""Policies side by side: as they are, and held to the number of crawls that the fixed interval of 7 days takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+from benchmarks.freshness.policies import Oracle, Policy, Product, Rule, doubling, nutch, specified_ewma
+from benchmarks.freshness.simulate import Result, run
+from benchmarks.freshness.workload import DAY, WORKLOADS, SimSite
+
+SAMPLE = 600
+"""Sites that a price or a scale is fitted on, before the whole fleet is run with it."""
+
+BUDGETED = "learned, with the budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the table."""
+
+    name: str
+    result: Result
+    days: float
+
+    @property
+    def crawls_a_day(self) -> float:
+        """Crawls of the schedule; those that a webhook asked for are the same for all."""
+        return self.result.crawls / self.days
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All lines of a workload. `budget` is crawls a day; `equal` says, for a fixed interval, what share of its crawls
+    the learned policy and the oracle need to be as fresh."""
+
+    workload: str
+    sites: int
+    days: float
+    budget: float
+    as_they_are: list[Line]
+    at_the_budget: list[Line]
+    equal: dict[str, tuple[float, ...]]
+
+    def share_of_oracle(self, name: str = BUDGETED) -> float:
+        by_name = {line.name: line.result.freshness for line in self.at_the_budget}
+        return by_name[name] / by_name["oracle"]
+
+
+Scaled = Callable[[float], Policy]
+
+
+def _learned(price: float) -> Policy:
+    return Product("learned", price=price)
+
+
+OTHERS: dict[str, Scaled] = {
+    "the specification's EWMA, as written": lambda scale: Rule(specified_ewma, scale),
+    "Nutch AdaptiveFetchSchedule": lambda scale: Rule(nutch, scale),
+    "doubling and halving": lambda scale: Rule(doubling, scale),
+    "ewma": lambda scale: Product("ewma", scale=scale),
+    "learned, without a budget": lambda scale: Product("learned", scale=scale),
+}
+
+
+def fitted(make: Callable[[float], Policy], sites: Sequence[SimSite], days: float, crawls_a_day: float) -> float:
+    """The smallest scale or price with which `sites` take at most `crawls_a_day`, to a twentieth of a percent."""
+    low, high = log(1e-3), log(1e7)
+    for _ in range(20):
+        middle = (low + high) / 2
+        crawls = run(sites, make(exp(middle)), days=days).crawls / days
+        if crawls > crawls_a_day:
+            low = middle
+        else:
+            high = middle
+        if abs(crawls / crawls_a_day - 1) < 5e-4:
+            return exp(middle)
+    return exp(high)
+
+
+def compare(workload: str, count: int, days: float, seed: int, say: Callable[[str], None]) -> Comparison:
+    """Run everything on one workload."""
+    sites = WORKLOADS[workload](count, days, seed)
+    sample = sites[: min(SAMPLE, count)]
+
+    def line(name: str, policy: Policy, **more: float | None) -> Line:
+        made = Line(name, run(sites, policy, days=days, **more), days)  # type: ignore[arg-type]
+        say(f"{workload}: {name}: {made.result.freshness:.4f} fresh, {made.crawls_a_day:.0f} crawls a day")
+        return made
+
+    fixed = line("fixed 7 days", Product("fixed"))
+    budget = fixed.crawls_a_day
+    share = run(sample, Product("fixed"), days=days).crawls / days
+    as_they_are = [fixed, line("fixed 1 day", Product("fixed"), interval=DAY)]
+    as_they_are += [line(name, make(1.0)) for name, make in OTHERS.items()]
+    at_the_budget = [fixed]
+    for name, make in OTHERS.items():
+        at_the_budget.append(line(name, make(fitted(make, sample, days, share))))
+    price = fitted(_learned, sample[:300], 60, share * len(sample[:300]) / len(sample))
+    whole = budget + fixed.result.asked / days
+    learned = line(BUDGETED, Product("learned", price=price), crawls_a_day=whole, price=price)
+    oracle = line("oracle", Oracle(fitted(Oracle, sample, days, share)))
+    at_the_budget += [learned, oracle]
+    equal = {
+        name: tuple(_equal(sample, days, same, make) for make in (_learned, Oracle))
+        for name, same in {
+            line.name: run(sample, Product("fixed"), days=days, interval=interval)
+            for line, interval in zip(as_they_are[:2], (7 * DAY, DAY), strict=True)
+        }.items()
+    }
+    return Comparison(workload, count, days, budget, as_they_are, at_the_budget, equal)
+
+
+def _equal(sites: Sequence[SimSite], days: float, fixed: Result, make: Callable[[float], Policy]) -> float:
+    """The share of a fixed interval's crawls with which a priced policy is as fresh."""
+    low, high = log(1.0), log(1e6)
+    crawls = fixed.crawls
+    for _ in range(12):
+        middle = (low + high) / 2
+        result = run(sites, make(exp(middle)), days=days)
+        if result.freshness >= fixed.freshness:
+            low, crawls = middle, result.crawls
+        else:
+            high = middle
+    return crawls / fixed.crawls
+
+
+def curves(workload: str, count: int, days: float, seed: int) -> dict[str, list[tuple[float, float]]]:
+    """Freshness over crawls a day and site, for each policy at several scales or prices."""
+    sites = WORKLOADS[workload](count, days, seed)
+
+    def points(make: Callable[[float], Policy], values: Sequence[float]) -> list[tuple[float, float]]:
+        results = [run(sites, make(value), days=days) for value in values]
+        return sorted((result.crawls / days / count, result.freshness) for result in results)
+
+    scales = (0.25, 0.5, 1.0, 2.0, 4.0)
+    found = {"fixed": points(lambda scale: Product("fixed", scale=scale), scales)}
+    found |= {name: points(make, scales) for name, make in OTHERS.items() if not name.startswith("learned")}
+    prices = (100.0, 400.0, 1_200.0, 3_000.0, 8_000.0)
+    found["learned"] = points(_learned, prices)
+    found["oracle"] = points(Oracle, prices)
+    return found

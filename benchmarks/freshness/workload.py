@@ -1,0 +1,177 @@
+"""Sites with a history of changes: when each changed, and what its signals said about it."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+DAY = 1_440.0
+PAGES = 40
+
+
+class Sitemap(StrEnum):
+    """What a site's sitemap is worth. `honest` names every change; `always` says "now" at each request; `frozen` never
+    moves; `part` leaves out a third of the changes; `none` gives nothing to compare."""
+
+    NONE = "none"
+    HONEST = "honest"
+    PART = "part"
+    ALWAYS = "always"
+    FROZEN = "frozen"
+
+
+@dataclass(frozen=True, slots=True)
+class SimSite:
+    """Times are minutes since the site was enrolled. `listed` are the changes that the sitemap names, `announced` those
+    that the site's CI calls the webhook for; `rate` is the true mean, changes a minute; `sizes` are the pages that each
+    change touches."""
+
+    kind: str
+    rate: float
+    changes: tuple[float, ...]
+    sitemap: Sitemap = Sitemap.NONE
+    listed: tuple[float, ...] = ()
+    announced: tuple[float, ...] = ()
+    webhook: float = 0.0
+    sizes: tuple[int, ...] = ()
+
+    def first_change_after(self, time: float) -> float:
+        at = bisect_right(self.changes, time)
+        return self.changes[at] if at < len(self.changes) else float("inf")
+
+    def sitemap_says(self, since: float, now: float) -> bool | None:
+        """Whether the sitemap has moved between two times; None where there is nothing to compare."""
+        if self.sitemap is Sitemap.NONE:
+            return None
+        if self.sitemap is Sitemap.ALWAYS:
+            return True
+        return bisect_right(self.listed, now) > bisect_right(self.listed, since)
+
+    def pages_between(self, since: float, now: float) -> int:
+        """How many pages differ between two readings: of all that were touched, each once."""
+        first, last = bisect_right(self.changes, since), bisect_right(self.changes, now)
+        return len(
+            {
+                (int(self.changes[at] * 1e3) + 7 * page) % PAGES
+                for at in range(first, last)
+                for page in range(self.sizes[at])
+            }
+        )
+
+    def dated_between(self, since: float, now: float) -> int | None:
+        """How many changes the sitemap's dates tell apart: one for each page that has a new one. Which of `PAGES` pages
+        a change is about is drawn from its time."""
+        if self.sitemap not in (Sitemap.HONEST, Sitemap.PART):
+            return None
+        listed = self.listed[bisect_right(self.listed, since) : bisect_right(self.listed, now)]
+        return len({int(time * 1e3) % PAGES for time in listed})
+
+    def unlisted_between(self, since: float, now: float) -> bool:
+        """Whether a change happened that the sitemap does not name."""
+        changes = bisect_right(self.changes, now) - bisect_right(self.changes, since)
+        return changes > bisect_right(self.listed, now) - bisect_right(self.listed, since)
+
+
+def poisson(rng: random.Random, rate: float, minutes: float) -> list[float]:
+    times, time = [], 0.0
+    while rate > 0:
+        time += rng.expovariate(rate)
+        if time >= minutes:
+            break
+        times.append(time)
+    return times
+
+
+def mixed_rate(rng: random.Random) -> float:
+    """From twice a day to once a year, evenly on a logarithmic scale."""
+    return float(1 / (720.0 * 730.0 ** rng.random()))
+
+
+def bursts(rng: random.Random, rate: float, minutes: float) -> list[float]:
+    """Busy two days, then silence: on average five changes a burst."""
+    times = []
+    for start in poisson(rng, rate / 5, minutes):
+        times += [start] + [start + rng.random() * 2 * DAY for _ in range(rng.randrange(9))]
+    return sorted(time for time in times if time < minutes)
+
+
+def weekly(rng: random.Random, minutes: float) -> list[float]:
+    """A release every week, at about the same hour; one in ten is skipped."""
+    time, times = rng.random() * 7 * DAY, []
+    while time < minutes:
+        if rng.random() < 0.9:
+            times.append(max(0.0, time + rng.gauss(0, 180)))
+        time += 7 * DAY
+    return sorted(time for time in times if time < minutes)
+
+
+def _site(rng: random.Random, minutes: float, kind: str) -> SimSite:
+    """A site of a kind; on average a change touches one page at half of the sites, and two to five at the others."""
+    site, mean = _changing(rng, minutes, kind), rng.choice((1, 1, 1, 2, 3, 5))
+    sizes = tuple(min(PAGES, 1 + int(rng.expovariate(1.0) * (mean - 0.5))) if mean > 1 else 1 for _ in site.changes)
+    return replace(site, sizes=sizes)
+
+
+def _changing(rng: random.Random, minutes: float, kind: str) -> SimSite:
+    rate = mixed_rate(rng)
+    if kind == "dead":
+        return SimSite(kind, 1e-9, ())
+    if kind == "weekly":
+        return SimSite(kind, 0.9 / (7 * DAY), tuple(weekly(rng, minutes)))
+    if kind == "bursts":
+        return SimSite(kind, rate, tuple(bursts(rng, rate, minutes)))
+    changes = tuple(poisson(rng, rate, minutes))
+    if kind == "webhook":
+        announced = tuple(time for time in changes if rng.random() < 0.95)
+        return SimSite(kind, rate, changes, announced=announced, webhook=0.95)
+    if kind in Sitemap.__members__.values():
+        share = {Sitemap.HONEST: 1.0, Sitemap.PART: 2 / 3}.get(Sitemap(kind), 0.0)
+        listed = tuple(time for time in changes if rng.random() < share)
+        return SimSite(kind, rate, changes, Sitemap(kind), listed)
+    return SimSite(kind, rate, changes)
+
+
+MIXED = (
+    *("poisson",) * 7, *("bursts",) * 2, *("weekly",) * 2, *("dead",) * 3, *("webhook",) * 2,
+    "always", "frozen", "part", "honest",
+)  # fmt: skip
+
+
+def mixed(count: int, days: float, seed: int) -> list[SimSite]:
+    """All kinds of sites: steady, bursting, weekly, dead, with sitemaps that lie, help or half help, with webhooks."""
+    rng = random.Random(seed)
+    return [_site(rng, days * DAY, MIXED[number % len(MIXED)]) for number in range(count)]
+
+
+def honest(count: int, days: float, seed: int) -> list[SimSite]:
+    """Sites at mixed rates whose sitemaps name every change."""
+    rng = random.Random(seed)
+    return [_site(rng, days * DAY, "honest") for _ in range(count)]
+
+
+def replayed(count: int, days: float, seed: int) -> list[SimSite]:
+    """Documentation sites as their release notes tell: minor releases some weeks apart, fixes soon after each, quiet
+    ends of year. The shape is that of public changelogs; the dates are drawn, so that every seed is another fleet."""
+    rng = random.Random(seed)
+    sites = []
+    for _ in range(count):
+        between = rng.choice((14, 30, 45, 90)) * DAY
+        time, times = rng.random() * between, []
+        while time < days * DAY:
+            times.append(time)
+            fix = time
+            for _ in range(rng.choice((0, 1, 1, 2, 3))):
+                fix += rng.expovariate(1 / (3 * DAY))
+                times.append(fix)
+            time += between * rng.uniform(0.6, 1.4)
+        times = sorted(time for time in times if time < days * DAY)
+        sites.append(SimSite("replayed", max(len(times), 0.5) / (days * DAY), tuple(times), sizes=(6,) * len(times)))
+    return sites
+
+
+WORKLOADS: dict[str, Callable[[int, float, int], list[SimSite]]] = {
+    "mixed": mixed, "honest sitemaps": honest, "releases": replayed,
+}  # fmt: skip
