@@ -58,6 +58,7 @@ class Crawler:
     _aliases: dict[str, tuple[str, PageReading]] = field(default_factory=dict)
     _dead: set[str] = field(default_factory=set)
     _recalled: set[str] = field(default_factory=set)
+    _entry_body: str = ""
     _problem: str = ""
 
     async def run(self) -> CrawlResult:
@@ -150,9 +151,23 @@ class Crawler:
             return
         if visit.recalled:
             self._recalled.add(final)
+        if final == frontier.home:
+            self._entry_body = visit.sha256
+        elif visit.sha256 and visit.sha256 == self._entry_body and self._would_list(final, visit, frontier):
+            # The entry page under another name: a path that means nothing, a soft 404, a loop of relative links.
+            self._leave(frontier, final, Left.DUPLICATE, frontier.home)
+            return
         self._list(frontier, final, visit.reading, redirected=final != visit.url)
         if self.progress is not None:
             self.progress(len(self._kept), self.options.max_pages, final)
+
+    def _would_list(self, url: str, visit: Visit, frontier: Frontier) -> bool:
+        """Whether nothing that the page says of itself keeps it off the list: its own reason comes first."""
+        reading = visit.reading
+        if reading is None or reading.redirect is not None:
+            return False
+        own = reading.canonical is None or frontier.identity(reading.canonical) == url
+        return own and judge_page(reading, redirected=url != visit.url) is None
 
     def _list(self, frontier: Frontier, url: str, reading: PageReading, *, redirected: bool) -> None:
         left = judge_page(reading, redirected=redirected)

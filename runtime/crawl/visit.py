@@ -35,6 +35,7 @@ class Visit:
     reading: PageReading | None = None
     left: tuple[Left, str] | None = None
     recalled: bool = False
+    sha256: str = ""
 
 
 @dataclass(slots=True)
@@ -121,7 +122,8 @@ class Visitor:
                 reading = replace(reading, unlocked=True)
                 self.downloaded += visit.reading is None
                 self._keep(visit.url, visit.final_url, Validators(), answer.body, reading)
-                return replace(visit, reading=reading, left=None)
+                found = self.memory[visit.url].sha256
+                return replace(visit, reading=reading, left=None, sha256=found)
         if known is not None and known.reading.unlocked:
             return self._recalled(visit.url, known)
         return visit
@@ -149,7 +151,7 @@ class Visitor:
             self.validators_lied = True
         reading = read_page(response.body, response.url, response.headers, now=self.now, href_cache=self._hrefs)
         self._keep(url, final, response.validators, response.body, reading)
-        return Visit(url, final, reading)
+        return Visit(url, final, reading, sha256=sha256)
 
     def _keep(self, url: str, final: str, validators: Validators, body: bytes, reading: PageReading) -> None:
         self.memory[url] = PageMemory(
@@ -170,7 +172,7 @@ class Visitor:
 
     def _recalled(self, url: str, known: PageMemory) -> Visit:
         self.memory[url] = replace(known, lastmod=self.recall.lastmods.get(url))
-        return Visit(url, known.final_url, known.reading, recalled=True)
+        return Visit(url, known.final_url, known.reading, recalled=True, sha256=known.sha256)
 
 
 def _same_tag(before: Validators, after: Validators) -> bool:

@@ -10,7 +10,7 @@ from runtime.reading import TRANSIENT_LEFT, CrawlResult, Left, LeftOut, Page
 MISSES = 3
 """How often in a row a page must be missing before it leaves: short spells of 404 under load look like removals."""
 
-_MISSING = frozenset({Left.NOT_FOUND, Left.SOFT_404, Left.EMPTY, Left.NEEDS_RENDERING})
+_MISSING = frozenset({Left.NOT_FOUND, Left.SOFT_404, Left.EMPTY, Left.NEEDS_RENDERING, Left.DUPLICATE})
 
 
 def carry_over(
