@@ -110,6 +110,8 @@ class Crawler:
                 if len(self._kept) >= self.options.max_pages:
                     return
                 self._take(frontier, visit)
+                if frontier.full:
+                    visitor.forget_links(visit.url)
         finally:
             for task in window:
                 task.cancel()
@@ -185,7 +187,7 @@ class Crawler:
             self._aliases[url] = (canonical, reading)
             frontier.add([canonical], front=True)
         else:
-            self._kept[url] = reading
+            self._kept[url] = replace(reading, links=())
 
     def _leave(self, frontier: Frontier, url: str, reason: Left, detail: str) -> None:
         self._dead.add(url)

@@ -28,6 +28,10 @@ NOT_PAGES = frozenset({
 """Last path extensions that never name a page; the extension of the last segment, not a substring of the URL."""
 
 
+MOST_MET = 100_000
+"""URLs that one crawl remembers: ten for each page of the largest file that an owner may ask for."""
+
+
 @dataclass(slots=True)
 class Frontier:
     """The queue of one crawl. `home` is the landed entry URL; everything in scope is put on its origin."""
@@ -44,7 +48,9 @@ class Frontier:
     _met: set[str] = field(default_factory=set)
 
     def add(self, found: Iterable[str], *, front: bool = False) -> None:
-        """Queue what may be a page and was not met before, in the order given."""
+        """Queue what may be a page and was not met before, in the order given; nothing more once it is `full`."""
+        if self.full:
+            return
         met = self._met  # nearly all links of a page were on one before
         fresh = [url for raw in found if raw not in met and (url := self._admit(raw)) is not None]
         if front:
@@ -57,6 +63,11 @@ class Frontier:
         for raw in sorted(found, key=lambda url: (urlsplit(url).path.rstrip("/").count("/"), url)):
             if (url := self._admit(raw)) is not None:
                 self.queue.append(url)
+
+    @property
+    def full(self) -> bool:
+        """Whether a flood of links was met: each costs memory, and no crawl will ever come to them."""
+        return len(self._met) >= MOST_MET
 
     def pop(self) -> str | None:
         return self.queue.popleft() if self.queue else None

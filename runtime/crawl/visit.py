@@ -170,6 +170,12 @@ class Visitor:
         if asked is not None and (self.not_before is None or asked > self.not_before):
             self.not_before = asked
 
+    def forget_links(self, url: str) -> None:
+        """Remember a page without its links, which nobody followed."""
+        known = self.memory.get(url)
+        if known is not None:
+            self.memory[url] = replace(known, reading=replace(known.reading, links=()))
+
     def _recalled(self, url: str, known: PageMemory) -> Visit:
         self.memory[url] = replace(known, lastmod=self.recall.lastmods.get(url))
         return Visit(url, known.final_url, known.reading, recalled=True, sha256=known.sha256)
