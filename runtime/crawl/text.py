@@ -13,7 +13,7 @@ from lxml.etree import _Element
 _STRING: Final = etree.XPath("string()", smart_strings=False)
 _ANGLE: Final = re.compile(r"[<>]|&(?:lt|gt|#0*6[02]|#x0*3[ce]);", re.IGNORECASE)
 _LEFT_OVER: Final = re.compile(r"&(?:[a-z]{2,8}|#[0-9]{1,7}|#x[0-9a-f]{1,6});", re.IGNORECASE)
-_LENGTH: Final = etree.XPath("string-length(normalize-space())")
+_LENGTH: Final = etree.XPath("string-length(normalize-space(translate(string(), '\ufffd', '')))")
 
 
 def one_line(text: str) -> str:
@@ -40,7 +40,9 @@ def text_of(element: _Element) -> str:
 
 
 def length_of(element: _Element) -> int:
-    """How many characters `text_of` would have, cheaply (ASCII white space alone is collapsed)."""
+    """How many characters `text_of` would have, cheaply (ASCII white space alone is collapsed). What stands for bytes
+    that are no text, NUL among them, does not count: a body of nothing else is empty.
+    """
     return int(cast("float", _LENGTH(element)))
 
 
