@@ -45,6 +45,9 @@ class NoWeb:
     async def set_pace(self, host: str, delay_seconds: float) -> None:
         raise AssertionError(host)
 
+    async def aclose(self) -> None:
+        """Nothing was opened."""
+
 
 @dataclass
 class Bench:
