@@ -103,7 +103,10 @@ def test_d52_a_title_cannot_forge_a_section_or_a_link() -> None:
 def test_f11_a_large_site_becomes_a_root_and_section_files() -> None:
     """1,500 pages with long descriptions: every file is valid and under 50,000 characters, every page in one file."""
     pages = [page(f"/part{n % 7}/page-{n}", f"Page {n}", f"Number {n}. {LONG * 4}") for n in range(1_500)]
-    pages += [page("/", "Acme", "We make widgets."), *(page(f"/legal/{n}", f"Law {n}", f"Law {n}. {LONG * 4}") for n in range(90))]
+    pages += [
+        page("/", "Acme", "We make widgets."),
+        *(page(f"/legal/{n}", f"Law {n}", f"Law {n}. {LONG * 4}") for n in range(90)),
+    ]
     document = document_of(pages)
     result = rendered(document)
 
