@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -21,6 +22,8 @@ ACCEPT: Final = "application/xml, text/xml, text/plain;q=0.9, */*;q=0.5"
 LARGE: Final = 100_000
 """Bytes; a larger body is parsed beside the event loop, so that other sites go on."""
 
+AGAIN: Final = "leads to a sitemap that is asked for anyway"
+
 REMEMBER_FETCH: Final = timedelta(days=7)
 """A document that came in full unchanged is only stamped anew this often: the stored state then stays the same."""
 
@@ -30,7 +33,8 @@ class Outcome:
     """What came of asking for a document.
 
     Exactly one of three: `document` with a new `state` was parsed; `state` alone is the stored one, found unchanged;
-    neither: nothing usable came, `problem` says why, and `transient` whether it may come next time.
+    neither: nothing usable came, `problem` says why, and `transient` whether it may come next time. `again`: it leads
+    to a document that is asked for anyway.
     """
 
     url: str
@@ -38,6 +42,7 @@ class Outcome:
     document: SitemapDocument | None = None
     problem: str = ""
     transient: bool = False
+    again: bool = False
     not_before: datetime | None = None
     requests: int = 1
 
@@ -77,16 +82,26 @@ async def ask(
     limits: CrawlLimits,
     now: datetime,
     may_visit: MayVisit | None = None,
+    seen: AbstractSet[str] = frozenset(),
 ) -> Outcome | Unread:
-    """Ask for a document; one that has to be parsed is given as it came."""
+    """Ask for a document; one that has to be parsed is given as it came.
+
+    :param seen: documents that no redirect need lead to, since they are asked for themselves.
+    """
     asked = None
     if previous is not None and previous.complete:
         asked = conditional.sendable(previous.validators, now, previous.fetched)
     requests = 0
+
+    async def may_go(hop: str) -> str | None:
+        if hop != url and hop in seen:
+            return AGAIN
+        return None if may_visit is None else await may_visit(hop)
+
     try:
         while True:
             response = await web.get(
-                url, max_bytes=limits.sitemap_bytes, accept=ACCEPT, validators=asked, may_visit=may_visit
+                url, max_bytes=limits.sitemap_bytes, accept=ACCEPT, validators=asked, may_visit=may_go
             )
             requests += max(1, len(response.hops))
             fits = previous is not None and response.url == previous.final_url
@@ -95,7 +110,8 @@ async def ask(
             asked = None  # not modified, but since a document elsewhere: ask for the whole one
     except (FetchFailed, HopRefused, Refused) as error:
         transient = isinstance(error, FetchFailed)
-        return Outcome(url=url, problem=f"{url}: {error}", transient=transient, requests=requests + 1)
+        again = isinstance(error, HopRefused) and error.reason == AGAIN
+        return Outcome(url=url, problem=f"{url}: {error}", transient=transient, again=again, requests=requests + 1)
     status = response.status
     if status == 304 and asked is not None and previous is not None:
         kept = replace(previous, url=url, validators=conditional.after_304(previous.validators, response))

@@ -136,6 +136,8 @@ class _Tree:
             below: list[str] = []
             async for outcome in self._read(level):
                 state = outcome.state
+                if outcome.again:
+                    continue
                 if state is None:
                     if depth == 1:
                         self._failed.append((outcome, guess))
@@ -203,8 +205,9 @@ class _Tree:
         self._documents += 1
         if url in self._standing:
             return Outcome(url=url, state=self._before[url], requests=0)
+        before = self._before.get(url)
         came = await ask(
-            self._web, url, self._before.get(url), limits=self._limits, now=self._now, may_visit=self._may_visit
+            self._web, url, before, limits=self._limits, now=self._now, may_visit=self._may_visit, seen=self._seen
         )
         self._requests += came.requests
         if isinstance(came, Outcome) and came.not_before is not None:
