@@ -11,12 +11,13 @@ from runtime import metrics as m
 
 SERVICE, DISPATCHER, WORKER, WEBHOOK = "service", "dispatcher", "worker", "webhook"
 WORK, DEAD, UNDELIVERED, FAILED = "work queue", "dead sites", "undelivered ticks", "failed ticks"
+LIVE_DOOR, LIVE_WORKER, LIVE_WORK, LIVE_DEAD = "live door", "live worker", "live queue", "dead live crawls"
 """Where a metric comes from: our own namespace, a function, a queue."""
 
 WAITING = "ApproximateNumberOfMessagesVisible"
 """The queue metric that says how many messages lie there."""
 
-HOPS = ("service", "schedule", "queue", "worker", "sites", "webhook")
+HOPS = ("service", "schedule", "queue", "worker", "sites", "webhook", "live")
 """The rows of the dashboard, in the order in which work flows."""
 
 

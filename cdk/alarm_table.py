@@ -12,6 +12,7 @@ from cdk import prices
 from cdk.alarm_spec import RUNS, SERVICE, WORKER, AlarmSpec, Severity, Signal
 from cdk.alarms_of_delivery import queue_alarms, schedule_alarms, worker_alarms
 from cdk.alarms_of_files import site_alarms, webhook_alarms
+from cdk.alarms_of_live import live_alarms
 from cdk.config import StageConfig
 from runtime import metrics as m
 
@@ -19,7 +20,7 @@ from runtime import metrics as m
 def alarm_table(config: StageConfig) -> list[AlarmSpec]:
     """The alarms of a stage. Windows follow the schedule, thresholds follow the sizes of the functions."""
     specs = [*_pages(config), _cost(config), *schedule_alarms(config), *queue_alarms(), *worker_alarms(config)]
-    specs += [*site_alarms(config), *webhook_alarms()]
+    specs += [*site_alarms(config), *webhook_alarms(), *(live_alarms() if config.live_crawl else [])]
     return specs if config.low_severity_alarms else [spec for spec in specs if spec.severity is not Severity.LOW]
 
 

@@ -23,6 +23,7 @@ TITLES = {
     "worker": "Queue → worker",
     "sites": "Worker → files",
     "webhook": "Owners → webhook",
+    "live": "Clients → live crawl",
 }
 OUTCOMES = (m.SITES_UPDATED, m.SITES_UNCHANGED, m.SITES_HELD, m.SITES_FAILED, m.SITES_DEFERRED)
 
@@ -46,6 +47,8 @@ class Dashboard(Construct):
         rows: list[list[cloudwatch.IWidget]] = [self._is_it_fine(alarms)]
         for hop in HOPS:
             specs = [spec for spec in table if spec.hop == hop]
+            if not specs:
+                continue
             rows += [[cloudwatch.TextWidget(markdown=f"## {TITLES[hop]}", width=WIDTH, height=1)]]
             rows += [[self._graph(spec) for spec in specs[at : at + 4]] for at in range(0, len(specs), 4)]
         rows.append([self._logs(name, groups) for name in ("last-errors", "failures-by-reason", "slowest-sites")])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ REASONS: Mapping[str, str] = {
     "sqs:ChangeMessageVisibility": "Lambda takes its messages for it",
     "sqs:GetQueueAttributes": "comes with sending and receiving",
     "sqs:GetQueueUrl": "comes with sending and receiving",
+    "execute-api:ManageConnections": "posts frames to the clients of its own API",
     "s3:GetObject": "reads files or state",
     "s3:PutObject": "writes files or state",
     "s3:ListBucket": "turns S3's 403 for a key that is not there into a 404",
@@ -42,24 +44,24 @@ REASONS: Mapping[str, str] = {
 """Why a function may do it; an action without a reason fails the generation."""
 
 
-def template(stage: str = "prod") -> dict[str, Any]:
+def template(stage: str = "prod", **overrides: str) -> dict[str, Any]:
     """The template of a stage, without building the asset."""
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
-    app = build_app({**context, "stage": stage, "aws:cdk:bundling-stacks": []})
+    app = build_app({**context, "stage": stage, **overrides, "aws:cdk:bundling-stacks": []})
     body: dict[str, Any] = app.synth().stacks[0].template
     return body
 
 
 def alarms_page() -> str:
-    """docs/alarms.md: the table of production."""
-    config = STAGES["prod"]
+    """docs/alarms.md: the table of production, with a live crawl."""
+    config = replace(STAGES["prod"], live_crawl=True)
     lines = [
         "# Alarms",
         "",
         "Made from the table in `cdk/` by `python -m cdk.documents`; windows are those of production.",
         "",
         "A **page** is sent by the composite alarm `prod-llms-txt-page` alone. Everything opens a **ticket**; **low**",
-        "alarms exist where `lowSeverityAlarms` is on.",
+        "alarms exist where `lowSeverityAlarms` is on, those of the live crawl (`live-…`) where `liveCrawl` is.",
         "",
         "| alarm | severity | what broke, for whom | fires when | no data |",
         "|---|---|---|---|---|",
@@ -87,19 +89,20 @@ def duration(seconds: int) -> str:
     return f"{seconds} s"
 
 
-def iam_table(body: Mapping[str, Any]) -> str:
-    """Who may do what, and why, as the template says it."""
+def iam_table(body: Mapping[str, Any], *, live: bool = False) -> str:
+    """Who may do what, and why, as the template says it: the doors of the live crawl, or all the others."""
     rows = ["| function | actions | on | why |", "|---|---|---|---|"]
     for name, policy in sorted(body["Resources"].items()):
-        if policy["Type"] != "AWS::IAM::Policy":
+        if policy["Type"] != "AWS::IAM::Policy" or name.startswith("Live") is not live:
             continue
-        function = re.match(r"[A-Z][a-z]+", name)
+        function = re.match(r"(?:Live(?=[A-Z]))?[A-Z][a-z]+", name)
         assert function is not None
+        who = re.sub(r"(?<=.)(?=[A-Z])", " ", function.group()).lower()
         for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
             actions = sorted(_list(statement["Action"]))
             resources = ", ".join(sorted({_resource(arn) for arn in _list(statement["Resource"])}))
             why = "; ".join(dict.fromkeys(REASONS[action] for action in actions))
-            rows.append(f"| {function.group().lower()} | {_code(actions)} | {resources} | {why} |")
+            rows.append(f"| {who} | {_code(actions)} | {resources} | {why} |")
     return "\n".join(rows) + "\n"
 
 
@@ -109,6 +112,9 @@ def _resource(arn: Any) -> str:
         return f"`{arn}`"
     if "Fn::Join" in arn:
         first, *rest = arn["Fn::Join"][1]
+        if first == "arn:":
+            # Written part by part: what is worth reading is the last of our own resources, and what follows it.
+            return _resource(rest[-2]) + str(rest[-1])
         return _resource(first) + ("".join(rest) if all(isinstance(part, str) for part in rest) else "")
     logical_id = arn.get("Ref") or arn["Fn::GetAtt"][0]
     return re.sub(r"[0-9A-F]{8}$", "", logical_id)
@@ -155,12 +161,16 @@ def with_block(text: str, name: str, block: str) -> str:
     return re.sub(marked, lambda found: found[1] + "\n" + block + "\n" + found[2], text, count=1, flags=re.DOTALL)
 
 
-def pages(body: Mapping[str, Any]) -> dict[Path, str]:
-    """Every made page with its text."""
+def pages(body: Mapping[str, Any], with_live: Mapping[str, Any]) -> dict[Path, str]:
+    """Every made page with its text.
+
+    :param body: the template of production. :param with_live: the same with a live crawl.
+    """
     docs = ROOT / "docs"
+    security = with_block((docs / "security.md").read_text(), "iam", iam_table(body))
     return {
         docs / "alarms.md": alarms_page(),
-        docs / "security.md": with_block((docs / "security.md").read_text(), "iam", iam_table(body)),
+        docs / "security.md": with_block(security, "iam-live", iam_table(with_live, live=True)),
         docs / "cost.md": with_block((docs / "cost.md").read_text(), "cost", cost_tables(body)),
     }
 
@@ -174,5 +184,5 @@ def _list(value: Any) -> list[Any]:
 
 
 if __name__ == "__main__":
-    for path, text in pages(template()).items():
+    for path, text in pages(template(), template(liveCrawl="true")).items():
         path.write_text(text)

@@ -10,7 +10,19 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from cdk.alarm_spec import DEAD, DISPATCHER, FAILED, UNDELIVERED, WEBHOOK, WORK, WORKER
+from cdk.alarm_spec import (
+    DEAD,
+    DISPATCHER,
+    FAILED,
+    LIVE_DEAD,
+    LIVE_DOOR,
+    LIVE_WORK,
+    LIVE_WORKER,
+    UNDELIVERED,
+    WEBHOOK,
+    WORK,
+    WORKER,
+)
 from cdk.alarms import dashboard_name
 from cdk.config import StageConfig
 from cdk.cron import CronTrigger
@@ -135,23 +147,23 @@ class AutoUpdatesStack(Stack):
             variables=self._variables(secrets, self.publishing.host, self.url.host),
         )
         _grant_read(live.worker, secrets)
+        self.work.queue.grant_send_messages(live.worker.function)
         self.publishing.grant_public(live.worker, OBJECT_READ, OBJECT_WRITE)
         self.publishing.grant_state(live.worker, OBJECT_READ, OBJECT_WRITE)
         return live
 
     def _add_monitoring(self) -> Monitoring:
-        return Monitoring(
-            self,
-            "Monitoring",
-            config=self.config,
-            functions={DISPATCHER: self.dispatcher, WORKER: self.worker, WEBHOOK: self.webhook},
-            queues={
-                WORK: self.work.queue,
-                DEAD: self.work.dead,
-                UNDELIVERED: self.cron.undelivered,
-                FAILED: self.cron.failed,
-            },
-        )
+        functions = {DISPATCHER: self.dispatcher, WORKER: self.worker, WEBHOOK: self.webhook}
+        queues = {
+            WORK: self.work.queue,
+            DEAD: self.work.dead,
+            UNDELIVERED: self.cron.undelivered,
+            FAILED: self.cron.failed,
+        }
+        if self.live:
+            functions |= {LIVE_DOOR: self.live.door, LIVE_WORKER: self.live.worker}
+            queues |= {LIVE_WORK: self.live.queue, LIVE_DEAD: self.live.dead}
+        return Monitoring(self, "Monitoring", config=self.config, functions=functions, queues=queues)
 
     def _variables(self, secrets: Mapping[str, secretsmanager.Secret | None], *self_hosts: str) -> dict[str, str]:
         variables = {
@@ -189,10 +201,13 @@ class AutoUpdatesStack(Stack):
             "CronSecretArn": (self.secrets.cron.secret_arn, "Generated"),
             "ApiKeySecretArn": (self.secrets.api_key.secret_arn, "Generated; read it with get-secret-value"),
         }
+        doors = {"Dispatcher": self.dispatcher, "Webhook": self.webhook, "Worker": self.worker}
         if self.live:
+            doors |= {"LiveDoor": self.live.door, "LiveWorker": self.live.worker}
             found["LiveUrl"] = (self.live.address, "The live crawl's WebSocket")
+            found["LiveQueueUrl"] = (self.live.queue.queue_url, "Live crawls that clients asked for")
             found["LiveDeadUrl"] = (self.live.dead.queue_url, "Live crawls that failed on every attempt")
-        for name, door in {"Dispatcher": self.dispatcher, "Webhook": self.webhook, "Worker": self.worker}.items():
+        for name, door in doors.items():
             found[f"{name}Name"] = (door.function.function_name, "The function")
             found[f"{name}Logs"] = (door.log_group.log_group_name, "Its log group")
         fill = "fill it: aws secretsmanager put-secret-value --secret-id <this> --secret-string file://<json>"

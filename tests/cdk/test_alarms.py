@@ -21,6 +21,7 @@ from tests.cdk.conftest import ROOT, STAGES, Synth, as_list, properties, resourc
 OPERATORS = {"GreaterThanOrEqualToThreshold": ">=", "GreaterThanThreshold": ">", "LessThanThreshold": "<"}
 RUNBOOK_PARTS = ("Meaning", "Impact", "Check", "Mitigate", "Fix", "Escalate", "False positives")
 TABLE = [(stage, spec) for stage in STAGES for spec in alarm_table(load_stage({"stage": stage}))]
+WITH_LIVE = alarm_table(load_stage({"stage": "prod", "liveCrawl": "true"}))
 
 
 def deployed(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -30,11 +31,12 @@ def deployed(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return alarms
 
 
+@pytest.mark.parametrize("live", [{}, {"liveCrawl": "true"}], ids=["", "live"])
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_template_has_exactly_the_alarms_of_the_table(synth: Synth, stage: str) -> None:
+def test_the_template_has_exactly_the_alarms_of_the_table(synth: Synth, stage: str, live: dict[str, str]) -> None:
     """Numbers, windows and the treatment of missing data, alarm by alarm."""
-    table = {spec.id: spec for spec in alarm_table(load_stage({"stage": stage}))}
-    alarms = deployed(synth(stage))
+    table = {spec.id: spec for spec in alarm_table(load_stage({"stage": stage, **live}))}
+    alarms = deployed(synth(stage, **live))
     assert set(alarms) == set(table)
     for id_, alarm in alarms.items():
         spec = table[id_]
@@ -81,7 +83,7 @@ def test_every_alarm_says_what_to_do_and_tells_somebody(synth: Synth, stage: str
         assert alarm["ActionsEnabled"] is True
 
 
-@pytest.mark.parametrize("spec", [spec for stage, spec in TABLE if stage == "prod"], ids=lambda spec: spec.id)
+@pytest.mark.parametrize("spec", WITH_LIVE, ids=lambda spec: spec.id)
 def test_every_alarm_has_its_runbook(spec: AlarmSpec) -> None:
     """One page an alarm, with the same seven parts, and commands for the stage that is exported."""
     page = (ROOT / "docs/runbooks" / f"{spec.id}.md").read_text()
@@ -96,7 +98,20 @@ def test_every_alarm_has_its_runbook(spec: AlarmSpec) -> None:
 def test_there_is_no_runbook_without_an_alarm() -> None:
     """A page that nothing links to is never kept true."""
     pages = {path.stem for path in (ROOT / "docs/runbooks").glob("*.md")} - {"README"}
-    assert pages == {spec.id for stage, spec in TABLE if stage == "prod"}
+    assert pages == {spec.id for spec in WITH_LIVE}
+
+
+def test_the_live_crawl_has_alarms_where_it_is_and_nowhere_else() -> None:
+    """Four tickets on its door, queue, worker and dead letters; a crawl that somebody watches wakes nobody."""
+    without = {spec.id for stage, spec in TABLE if stage == "prod"}
+    live = [spec for spec in WITH_LIVE if spec.id not in without]
+    assert {spec.id for spec in live} == {
+        "live-door-errors",
+        "live-queue-age",
+        "live-worker-errors",
+        "live-crawls-dead",
+    }
+    assert {(spec.hop, spec.severity) for spec in live} == {("live", Severity.TICKET)}
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -168,17 +183,22 @@ def test_every_metric_of_our_own_is_emitted_by_the_runtime() -> None:
     assert unused == set()
 
 
+@pytest.mark.parametrize("live", [{}, {"liveCrawl": "true"}], ids=["", "live"])
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_dashboard_starts_with_is_it_fine_and_shows_every_alarm(synth: Synth, stage: str) -> None:
-    (dashboard,) = properties(synth(stage), "AWS::CloudWatch::Dashboard")
+def test_the_dashboard_starts_with_is_it_fine_and_shows_every_alarm(
+    synth: Synth, stage: str, live: dict[str, str]
+) -> None:
+    """One graph an alarm, with the live crawl's where there is one."""
+    config = load_stage({"stage": stage, **live})
+    (dashboard,) = properties(synth(stage, **live), "AWS::CloudWatch::Dashboard")
     body = dashboard["DashboardBody"]
     text = "".join(part if isinstance(part, str) else "REF" for part in body["Fn::Join"][1])
     widgets = json.loads(text)["widgets"]
     first = [w for w in widgets if w["y"] == 0]
     assert first[0]["properties"]["title"] == "Is it fine?"
-    assert len(first[0]["properties"]["alarms"]) == len(alarm_table(load_stage({"stage": stage}))) + 1
+    assert len(first[0]["properties"]["alarms"]) == len(alarm_table(config)) + 1
     titles = [w["properties"].get("title", "") for w in widgets]
-    for spec in alarm_table(load_stage({"stage": stage})):
+    for spec in alarm_table(config):
         assert any(title.startswith(f"{spec.id}: fires when") for title in titles)
     assert [title for title in titles if title in QUERIES] == ["last-errors", "failures-by-reason", "slowest-sites"]
     assert all(w["x"] + w["width"] <= 24 for w in widgets)
@@ -193,9 +213,11 @@ def test_a_stage_can_do_without_a_dashboard_and_without_low_alarms(synth: Synth)
     }
 
 
+@pytest.mark.parametrize("live", [{}, {"liveCrawl": "true"}], ids=["", "live"])
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_saved_queries_know_their_log_groups(synth: Synth, stage: str) -> None:
-    template = synth(stage)
+def test_the_saved_queries_know_their_log_groups(synth: Synth, stage: str, live: dict[str, str]) -> None:
+    """Every function's log is asked, the live crawl's too."""
+    template = synth(stage, **live)
     groups = set(resources(template, "AWS::Logs::LogGroup"))
     queries = properties(template, "AWS::Logs::QueryDefinition")
     assert {query["Name"] for query in queries} == {f"llms-txt/{stage}/{name}" for name in QUERIES}
