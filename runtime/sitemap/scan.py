@@ -8,8 +8,9 @@ reads the document. A differential test over generated hostile documents, whole 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Final
 
 from runtime.sitemap.elements import Entry
 from runtime.sitemap.location import MAX_PLAIN, read_location
@@ -17,118 +18,147 @@ from runtime.sitemap.location import MAX_PLAIN, read_location
 MAX_ENTRY: Final = 65_536
 """No entry of the plain form is longer; one that does not match by then will not."""
 
-_S: Final = rb"[ \t\r\n]*"
-_COMMENTS: Final = rb"(?:<!--[ -,.-~\t\r\n]*-->" + _S + rb")*"
-_ATTRIBUTE: Final = rb"""[ \t\r\n]+([A-Za-z_][A-Za-z0-9_.:-]*)="[ !#-%'-;=?-~]*\""""
-_SEGMENT: Final = rb"[A-Za-z0-9_~-][A-Za-z0-9_~.-]*"
+CHUNK: Final = 131_072
+"""Bytes read at a time: few enough that what is made of them stays in the processor's cache."""
+
+_SPACE: Final = " \t\r\n"
+_S: Final = r"[ \t\r\n]*+"
+_COMMENTS: Final = r"(?:<!--[ -,.-~\t\r\n]*-->" + _S + r")*"
+_ATTRIBUTE: Final = r"""[ \t\r\n]+([A-Za-z_][A-Za-z0-9_.:-]*)="[ !#-%'-;=?-~]*\""""
+_PATH: Final = r"[A-Za-z0-9_~/-]*+(?:(?<!/)\.[A-Za-z0-9_~/-]++)*+"
+"""No segment that begins with a dot: those may mean another path."""
+
 
 _HEAD: Final = re.compile(
     _S
-    + rb"""(?:<\?xml[ ]version="1\.0"(?:[ ]encoding="[Uu][Tt][Ff]-8")?(?:[ ]standalone="(?:yes|no)")?[ ]?\?>)?"""
+    + r"""(?:<\?xml[ ]version="1\.0"(?:[ ]encoding="[Uu][Tt][Ff]-8")?(?:[ ]standalone="(?:yes|no)")?[ ]?\?>)?"""
     + _S
-    + rb"(?:<\?xml-stylesheet[ ][ -%'-;=@-~]*\?>"
+    + r"(?:<\?xml-stylesheet[ ][ -%'-;=@-~]*\?>"
     + _S
-    + rb")?"
+    + r")?"
     + _COMMENTS
-    + rb"<urlset((?:"
-    + _ATTRIBUTE.replace(b"(", b"(?:", 1)
-    + rb")*)"
+    + r"<urlset((?:"
+    + _ATTRIBUTE.replace("(", "(?:", 1)
+    + r")*)"
     + _S
-    + rb">"
+    + r">"
 )
-# Possessive, so that two of them in a row have one way to match.
-_OTHERS: Final = (
-    rb"(?:<changefreq>[ A-Za-z\t\r\n]*</changefreq>" + _S + rb"|<priority>[ 0-9.\t\r\n]*</priority>" + _S + rb")*+"
-)
+_OTHERS: Final = rf"(?:<changefreq>[ A-Za-z\t\r\n]*+</changefreq>{_S}|<priority>[ 0-9.\t\r\n]*+</priority>{_S})*+"
 _ENTRY: Final = re.compile(
-    _S
-    + rb"<url>"
-    + _S
-    + rb"<loc>"
-    + _S
-    + rb"(?:((https?://[a-z0-9.-]+)/(?:"
-    + _SEGMENT
-    + rb"(?:/"
-    + _SEGMENT
-    + rb")*/?)?)|((?:[!-%'-;=?-~]|&amp;)+))"
-    + _S
-    + rb"</loc>"
-    + _S
-    + _OTHERS
-    + rb"(?:<lastmod>([ -%'-;=?-~\t\r\n]*)</lastmod>"
-    + _S
-    + rb")?"
-    + _OTHERS
-    + rb"</url>"
+    rf"<url>{_S}<loc>{_S}(?:(https?://[a-z0-9.-]++/{_PATH})|((?:[!-%'-;=?-~]|&amp;)++)){_S}</loc>{_S}"
+    rf"{_OTHERS}(?:<lastmod>([^<]*+)</lastmod>{_S})?+{_OTHERS}</url>{_S}"
 )
-_TAIL: Final = re.compile(_S + rb"</urlset>" + _S + _COMMENTS)
+"""Groups: a location that is likely normal, any other, the lastmod. Possessive, so that there is one way to match."""
+
+_GROUPS: Final = 3
+_LASTMOD: Final = re.compile(r"[ -%'-;=?-~\t\r\n]*+")
+_TAIL: Final = re.compile(rf"</urlset>{_S}{_COMMENTS}")
 _NAME: Final = re.compile(_ATTRIBUTE)
 
 
-def scan(pieces: Iterable[bytes], url: str, most: int) -> list[Entry] | None:
+def scan(pieces: Iterable[bytes], url: str, most: int, *, chunk: int = CHUNK) -> list[Entry] | None:
     """The entries of a plain `urlset`, or None when it is not plain, or has more than `most`.
 
     :param pieces: the document in UTF-8 without a byte order mark.
     :param url: the document's own URL.
     """
     entries: list[Entry] = []
-    origins: dict[bytes, bool] = {}
-    lastmods: dict[bytes | None, str | None] = {None: None}
-    document = _Document()
-    for plain, origin, other, written in document.entries(pieces):
-        if plain is not None and len(plain) <= MAX_PLAIN and _is_normal(origin, origins):
-            location: str | None = plain.decode("ascii")
-        else:
-            location = read_location((plain or other).decode("ascii").replace("&amp;", "&"), url)
-        if location is None:
-            continue
-        if len(entries) >= most:
-            return None
-        if written in lastmods:
-            lastmod = lastmods[written]
-        else:
-            lastmod = lastmods[written] = _lastmod(written)
-        entries.append((location, lastmod))
-    return entries if document.is_plain else None
-
-
-class _Document:
-    """A walk through head, entries and tail; `is_plain` once there was nothing else."""
-
-    is_plain = False
-
-    def entries(self, pieces: Iterable[bytes]) -> Iterator[tuple[bytes | Any, ...]]:
-        """The groups of each entry: plain location, its origin, other location, lastmod; absent ones are None."""
-        buffer, at, begun = b"", 0, False
-        for piece in pieces:
-            buffer, at = (buffer[at:] + piece, 0) if at < len(buffer) else (piece, 0)
+    values = _Values(url)
+    rest, begun = "", False
+    try:
+        for text in _texts(pieces, chunk):
+            rest += text
             if not begun:
-                at = _end_of_head(buffer)
-                begun = at > 0
-            while begun and (found := _ENTRY.match(buffer, at)):
-                at = found.end()
-                yield found.groups()
-            if len(buffer) - at > MAX_ENTRY:
-                return
-        self.is_plain = begun and _TAIL.fullmatch(buffer, at) is not None
+                end = _end_of_head(rest)
+                begun, rest = end > 0, rest[end:]
+            if begun:
+                # What is before a match, its groups, what is before the next: nothing, where they follow each other.
+                parts = _ENTRY.split(rest.lstrip(_SPACE))
+                rest = parts.pop()
+                if any(parts[:: _GROUPS + 1]):
+                    return None
+                entries.extend(values.entries(parts))
+            if len(rest) > MAX_ENTRY or len(entries) > most:
+                return None
+    except (UnicodeDecodeError, _NotPlain):
+        return None
+    return entries if begun and _TAIL.fullmatch(rest.lstrip(_SPACE)) else None
 
 
-def _end_of_head(buffer: bytes) -> int:
+class _Values:
+    """Texts between tags, read; what was seen before is not read again."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._origins: dict[str, bool] = {}
+        self._lastmods = _Lastmods()
+
+    def entries(self, parts: Sequence[str]) -> Iterable[Entry]:
+        step = _GROUPS + 1
+        plain = parts[1::step]
+        lastmods = map(self._lastmods.__getitem__, parts[3::step])
+        if plain and all(plain) and self._are_normal(plain):
+            return zip(plain, lastmods, strict=True)
+        locations = map(self._location, plain, parts[2::step])
+        return [(found, lastmod) for found, lastmod in zip(locations, lastmods, strict=True) if found is not None]
+
+    def _are_normal(self, plain: Sequence[str]) -> bool:
+        """Whether all are normal, as they nearly always are: short, and of one origin that is."""
+        origin = _origin(plain[0])
+        one_site = all(map(str.startswith, plain, repeat(origin)))
+        return one_site and max(map(len, plain)) <= MAX_PLAIN and self._is_normal(origin)
+
+    def _location(self, plain: str | None, other: str) -> str | None:
+        if plain is None:
+            return read_location(other.replace("&amp;", "&"), self._url)
+        return plain if self._are_normal((plain,)) else read_location(plain, self._url)
+
+    def _is_normal(self, origin: str) -> bool:
+        normal = self._origins.get(origin)
+        if normal is None:
+            normal = self._origins[origin] = read_location(origin, origin) == origin
+        return normal
+
+
+class _NotPlain(Exception):
+    pass
+
+
+class _Lastmods(dict[str | None, str | None]):
+    """Lastmod as in the document to the same as a parser hands it on: one text for all that are equal."""
+
+    def __missing__(self, written: str | None) -> str | None:
+        text = written or ""
+        if _LASTMOD.fullmatch(text) is None:
+            raise _NotPlain
+        self[written] = found = text.replace("\r\n", "\n").replace("\r", "\n").strip() or None
+        return found
+
+
+def _texts(pieces: Iterable[bytes], size: int) -> Iterator[str]:
+    """The document in texts of about `size` characters, however it comes.
+
+    :raises UnicodeDecodeError: it is not ASCII.
+    """
+    held = bytearray()
+    for piece in pieces:
+        for at in range(0, len(piece), size):
+            held += memoryview(piece)[at : at + size]
+            if len(held) >= size:
+                yield held.decode("ascii")
+                held.clear()
+    yield held.decode("ascii")
+
+
+def _origin(location: str) -> str:
+    """Scheme and host with the "/" that follows."""
+    return location[: location.index("/", len("https://")) + 1]
+
+
+def _end_of_head(text: str) -> int:
     """Where the root's start tag ends, or 0: it is not plain, or not all there yet."""
-    head = _HEAD.match(buffer)
+    head = _HEAD.match(text)
     if head is None:
         return 0
     names = _NAME.findall(head[1])
     return head.end() if len(set(names)) == len(names) else 0
-
-
-def _is_normal(origin: bytes, known: dict[bytes, bool]) -> bool:
-    normal = known.get(origin)
-    if normal is None:
-        text = origin.decode("ascii")
-        normal = known[origin] = read_location(f"{text}/", text) == f"{text}/"
-    return normal
-
-
-def _lastmod(written: bytes) -> str | None:
-    return written.decode("ascii").replace("\r\n", "\n").replace("\r", "\n").strip() or None
