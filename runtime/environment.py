@@ -52,6 +52,20 @@ SELF_HOSTS: Final = "LLMS_SELF_HOSTS"
 
 LEASE_SECONDS: Final = "LLMS_LEASE_SECONDS"
 CLAIM_BATCH: Final = "LLMS_CLAIM_BATCH"
+CLAIMS_PER_TICK: Final = "LLMS_CLAIMS_PER_TICK"
+"""How many sites a tick may claim; the rest of a backlog waits for the next tick."""
+
+SCHEDULE: Final = "LLMS_SCHEDULE"
+"""`fixed`, `ewma` or `learned`: the policy of sites that choose none."""
+
+CRAWLS_PER_DAY: Final = "LLMS_CRAWLS_PER_DAY"
+"""The budget: no 24 hours have more crawls; unset for none."""
+
+CRAWL_USD_PER_MONTH: Final = "LLMS_CRAWL_USD_PER_MONTH"
+"""The same in dollars a month; where both are set the lower one holds."""
+
+CRAWL_MICRO_USD: Final = "LLMS_CRAWL_MICRO_USD"
+"""What one crawl costs, in millionths of a dollar, for the conversion; measured for AWS, without paid services."""
 
 POWERTOOLS_SERVICE: Final = "POWERTOOLS_SERVICE_NAME"
 POWERTOOLS_NAMESPACE: Final = "POWERTOOLS_METRICS_NAMESPACE"

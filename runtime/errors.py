@@ -6,7 +6,8 @@
     ├── Misconfigured       a setting or a grant is missing or wrong    exit 2, HTTP 500; retrying does not help
     ├── Transient           try again later                             exit 1, HTTP 503
     │   ├── FetchFailed     a site did not answer
-    │   └── StoreDown       database, bucket or queue did not answer
+    │   ├── StoreDown       database, bucket or queue did not answer
+    │   └── BudgetSpent     the deployment's crawls of the last 24 hours are used up
     ├── Refused             the fetch gate said no; never retried
     ├── HopRefused          a redirect led where the caller does not want to go (robots.txt, another site)
     ├── StaleClaim          the lease was lost: somebody else owns the site now
@@ -79,6 +80,10 @@ class VendorFailed(ServiceError):
 
 class StoreDown(Transient):
     code = "store_down"
+
+
+class BudgetSpent(Transient):
+    code = "budget_spent"
 
 
 class Refused(ServiceError):

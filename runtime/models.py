@@ -16,6 +16,9 @@ MIN_DESC, DEFAULT_DESC, MAX_DESC = 50, 500, 2_000
 MIN_INTERVAL, DEFAULT_INTERVAL, MAX_INTERVAL = 60, 10_080, 525_600
 """Bounds of what an owner may ask for: pages, characters, minutes."""
 
+MIN_WEIGHT, DEFAULT_WEIGHT, MAX_WEIGHT = 0.01, 1.0, 100.0
+"""How much a site's freshness counts beside another's."""
+
 ROBOTS_TOKEN = "LlmsTxtBot"  # noqa: S105 - a product token, no secret
 """The product token that robots.txt groups are matched against (RFC 9309 2.2.1)."""
 
@@ -47,6 +50,12 @@ class SiteOptions:
     desc_length: int = DEFAULT_DESC
     recrawl_interval_minutes: int = DEFAULT_INTERVAL
     adaptive: bool = False
+    policy: str = ""
+    """The schedule the site follows, one of `settings.POLICIES`; empty: as the deployment says (`runtime.policy`)."""
+
+    weight: float = DEFAULT_WEIGHT
+    """How much the site's freshness counts under a budget of crawls."""
+
     require_signature: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -88,6 +97,7 @@ class Site:
     sentinel_last_modified: datetime | None = None
     avg_change_interval_minutes: float | None = None
     schedule: Mapping[str, float] = field(default_factory=dict)
+    next_crawl_reason: str | None = None
     latest_llms_hash: str | None = None
     latest_llms_url: str | None = None
     last_crawled_at: datetime | None = None
@@ -145,6 +155,7 @@ class Commit:
     sentinel_last_modified: datetime | None = None
     avg_change_interval_minutes: float | None = None
     schedule: Mapping[str, float] | None = None
+    next_crawl_reason: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     duration_ms: int = 0
 
@@ -178,6 +189,20 @@ class DueSummary:
     overdue: int
     oldest_due_at: datetime | None
     stale: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What the store knows of the deployment's budget of crawls.
+
+    `crawls` were started in the last 24 hours, `asked` of them because a webhook or a person asked. `price` is the
+    minutes of staleness that a crawl has to save, None before it was found; `priced_at` is when it was set.
+    """
+
+    crawls: int = 0
+    asked: int = 0
+    price: float | None = None
+    priced_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
+from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
 from runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,13 +61,18 @@ class Web(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enrollment:
-    """A checked request to keep a site. `base_url` is canonical; an existing row keeps its secret and history."""
+    """A checked request to keep a site. `base_url` is canonical; an existing row keeps its secret and history.
+
+    `crowd`: while so many active sites wait for their first look, a new one gets a place of its own within the next
+    day, or its interval if that is shorter (`sites.rows.place_of`); None: a new site is due at once.
+    """
 
     base_url: str
     options: SiteOptions
     webhook_secret: str = field(repr=False)
     sentinel_url: str | None = None
     enabled: bool = True
+    crowd: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,8 @@ class Sites(Protocol):
     async def enroll(self, enrollment: Enrollment) -> tuple[Site, bool]:
         """Insert, or update the options of the row with this base_url; the flag says whether it is new.
 
-        A new row is due at once. An existing one keeps secret, history and schedule (sooner of the two intervals).
+        A new row is due at once, but in a crowd. An existing one keeps secret, history and schedule (sooner of the two
+        intervals).
         """
 
     async def get(self, site_id: str) -> Site:
@@ -119,18 +125,39 @@ class Sites(Protocol):
         """:raises NotFound: there is no such row."""
 
     async def claim_due(
-        self, *, limit: int, lease_seconds: int, owner: str, per_host: int = 1, slack_seconds: int = 0
+        self,
+        *,
+        limit: int,
+        lease_seconds: int,
+        owner: str,
+        per_host: int = 1,
+        slack_seconds: int = 0,
+        crawls_a_day: int | None = None,
     ) -> list[Claim]:
-        """Lease up to `limit` due active sites, oldest first, at most `per_host` of one host.
+        """Lease up to `limit` due active sites, those that were asked for first, then the oldest, at most `per_host` of
+        one host.
+
+        With `crawls_a_day` every claim is charged, and no more are charged in any 24 hours. The last tenth is kept for
+        sites that were asked for. Where not all may be claimed, those of the oldest go first whose weight times
+        lateness is the greatest. A run that read no page, and a released claim, is given back.
 
         A site claimed three times without a commit is quarantined: disabled with a reason, and not returned; unless
         four of five of ten or more due sites are in that state, which says that the workers do not work.
         """
 
-    async def claim_site(self, site_id: str, *, lease_seconds: int, owner: str, force: bool = False) -> Claim | None:
+    async def claim_site(
+        self,
+        site_id: str,
+        *,
+        lease_seconds: int,
+        owner: str,
+        force: bool = False,
+        crawls_a_day: int | None = None,
+    ) -> Claim | None:
         """Lease one site whether due or not; None while somebody else holds it.
 
         :raises NotFound: there is no such row.
+        :raises BudgetSpent: `crawls_a_day` crawls were charged in the last 24 hours; the row is as it was.
         """
 
     async def renew_lease(self, claim: Claim, *, lease_seconds: int) -> Claim:
@@ -158,6 +185,18 @@ class Sites(Protocol):
         """
 
     async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary: ...
+
+    async def budget(self) -> Budget:
+        """What was charged in the last 24 hours (rounded up to ten minutes), and the price."""
+
+    async def planned_crawls(self) -> float:
+        """Crawls a day that the active sites are expected to cost: what their schedules remember, else their intervals.
+
+        Reads every active row: once a day is often enough.
+        """
+
+    async def set_price(self, price: float, *, after: datetime | None) -> bool:
+        """Set the price; false if somebody set another since `after`, the `priced_at` that was read."""
 
     async def runs(self, site_id: str, *, limit: int = 20, before: datetime | None = None) -> list[Run]: ...
 

@@ -5,10 +5,23 @@ Secrets are not read here: a door reads them from Secrets Manager by their ARNs 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypedDict
 
+from runtime import environment as env
 from runtime.errors import Misconfigured
+
+POLICIES = ("fixed", "ewma", "learned")
+"""The schedules that a deployment or a site can follow: the owner's interval, the specification's average, what is
+learnt of the site."""
+
+DAYS_A_MONTH = 30.4375
+CRAWL_MICRO_USD = 20
+"""What AWS bills for one crawl of 50 pages that finds a change, in millionths of a dollar (`benchmarks.money`)."""
+
+BAD = "bad_configuration"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +71,8 @@ class Settings:
     `notify_url` is told of every site's changes, signed with `notify_secrets` (several while one is being rotated); a
     site that fails is reported after `notify_after_failures` in a row. What paid services may do for a site is bounded:
     calls to the model, and pages through the unlocker, whose price (millionths of a dollar a page) is only told.
+    `schedule` is the policy of sites that choose none; `crawls_a_day` a budget that no 24 hours exceed, None without
+    one. A tick claims at most `claims_per_tick` sites, so that an outage is made good at a rate that workers keep.
     """
 
     stage: str = "local"
@@ -76,7 +91,17 @@ class Settings:
     unlocks_per_run: int = 50
     unlocks_per_month: int = 500
     unlock_micro_usd: int = 1_500
-    jitter_fraction: float = 0.1
+    schedule: str = POLICIES[0]
+    crawls_a_day: int | None = None
+    claims_per_tick: int = 10_000
+
+
+class Scheduling(TypedDict):
+    """The part of `Settings` that says how often sites are looked at."""
+
+    schedule: str
+    crawls_a_day: int | None
+    claims_per_tick: int
 
 
 def require(environment: Mapping[str, str], *names: str) -> dict[str, str]:
@@ -103,5 +128,38 @@ def number(environment: Mapping[str, str], name: str, default: int) -> int:
     if not text:
         return default
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise Misconfigured(f"{name} must be a positive whole number, not {text!r}", code="bad_configuration")
+        raise Misconfigured(f"{name} must be a positive whole number, not {text!r}", code=BAD)
     return int(text)
+
+
+def scheduling(environment: Mapping[str, str]) -> Scheduling:
+    """How often sites are looked at, as the deployment chose; a budget is given in crawls a day or in USD a month.
+
+    :raises Misconfigured: a policy that does not exist, or a number that is none; the sentence names the variable.
+    """
+    policy = environment.get(env.SCHEDULE, "") or POLICIES[0]
+    if policy not in POLICIES:
+        raise Misconfigured(f"{env.SCHEDULE} must be one of {', '.join(POLICIES)}, not {policy!r}", code=BAD)
+    budgets = []
+    if environment.get(env.CRAWLS_PER_DAY):
+        budgets.append(number(environment, env.CRAWLS_PER_DAY, 1))
+    if text := environment.get(env.CRAWL_USD_PER_MONTH, ""):
+        budgets.append(crawls_for(_dollars(text), number(environment, env.CRAWL_MICRO_USD, CRAWL_MICRO_USD)))
+    return Scheduling(
+        schedule=policy,
+        crawls_a_day=min(budgets, default=None),
+        claims_per_tick=number(environment, env.CLAIMS_PER_TICK, Settings().claims_per_tick),
+    )
+
+
+def crawls_for(usd_a_month: float, micro_usd: int) -> int:
+    """The crawls a day that so many dollars a month pay for; one at least, since none would be a pause."""
+    return max(1, int(usd_a_month * 1e6 / micro_usd / DAYS_A_MONTH))
+
+
+def _dollars(text: str) -> float:
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text, re.ASCII) or float(text) <= 0:
+        raise Misconfigured(
+            f"{env.CRAWL_USD_PER_MONTH} must be a positive number of dollars such as 2.50, not {text!r}", code=BAD
+        )
+    return float(text)

@@ -11,16 +11,20 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from runtime.errors import InputError, Misconfigured, NotFound, ServiceError, StaleClaim, StoreDown
+from runtime.errors import BudgetSpent, InputError, Misconfigured, NotFound, ServiceError, StaleClaim, StoreDown
 from runtime.sites import rows
 from runtime.sites.rows import Row
 
 CODE = re.compile(r"[0-9A-Z]{5,8}")
 
+SPENT = "the crawls of the last 24 hours are used up; the site stays due and is crawled when the oldest is a day old"
+
 FIELDS = {
     "crawl_sites_max_pages": "maxPages",
     "crawl_sites_desc_length": "descLength",
     "crawl_sites_interval": "recrawlIntervalMinutes",
+    "crawl_sites_policy": "schedule",
+    "crawl_sites_weight": "weight",
     "crawl_sites_base_url": "url",
 }
 """Constraints of the schema, and the field of the request that each one guards."""
@@ -93,6 +97,8 @@ def _ours(code: str | None, message: str | None) -> Failure | None:
         return Failure(NotFound("there is no such site"))
     if code == "PT409":
         return Failure(StaleClaim("the lease was lost; nothing was written"))
+    if code == "PT429":
+        return Failure(BudgetSpent(SPENT))
     if code in ("23514", "23502") or (code or "").startswith("22"):
         field = next((field for name, field in FIELDS.items() if name in (message or "")), "site")
         return Failure(InputError(field, "a value is outside its bounds"))

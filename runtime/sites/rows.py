@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from runtime import models
 from runtime.errors import CorruptState, InputError, StaleClaim
-from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
+from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
 
 Row = Mapping[str, Any]
 
@@ -68,6 +68,8 @@ def _site(row: Row) -> Site:
             desc_length=_number(row["desc_length"], models.DEFAULT_DESC),
             recrawl_interval_minutes=_number(row["recrawl_interval_minutes"], models.DEFAULT_INTERVAL),
             adaptive=bool(row["adaptive"]),
+            policy=row["policy"] or "",
+            weight=float(row["weight"]),
             require_signature=bool(row["require_signature"]),
             include=tuple(_json(row["include"]) or ()),
             exclude=tuple(_json(row["exclude"]) or ()),
@@ -83,6 +85,7 @@ def _site(row: Row) -> Site:
         sentinel_last_modified=instant(row["sentinel_last_modified"]),
         avg_change_interval_minutes=row["avg_change_interval_minutes"],
         schedule=_json(row["schedule"]) or {},
+        next_crawl_reason=row["next_crawl_reason"],
         latest_llms_hash=row["latest_llms_hash"],
         latest_llms_url=row["latest_llms_url"],
         last_crawled_at=instant(row["last_crawled_at"]),
@@ -163,6 +166,21 @@ def due_summary(row: Row) -> DueSummary:
         return DueSummary(due=row["due"], overdue=row["overdue"], oldest_due_at=oldest, stale=row["stale"])
 
 
+def budget(row: Row) -> Budget:
+    with readable("the budget"):
+        return Budget(
+            crawls=int(row["crawls"]),
+            asked=int(row["asked"]),
+            price=row["price"],
+            priced_at=instant(row["priced_at"]),
+        )
+
+
+def place_of(site_id: str) -> float:
+    """A number in [0, 1) that a site keeps for good: the first 32 bits of its id, which are random (RFC 9562 5.4)."""
+    return int(site_id[:8], 16) / 2**32
+
+
 def stale(claim: Claim) -> StaleClaim:
     return StaleClaim(f"site {claim.site.id}: the lease of generation {claim.generation} was lost; nothing was written")
 
@@ -187,6 +205,8 @@ def option_columns(options: SiteOptions) -> dict[str, Any]:
         "desc_length": options.desc_length,
         "recrawl_interval_minutes": options.recrawl_interval_minutes,
         "adaptive": options.adaptive,
+        "policy": options.policy,
+        "weight": options.weight,
         "require_signature": options.require_signature,
         "include": list(options.include),
         "exclude": list(options.exclude),

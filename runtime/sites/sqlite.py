@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -10,9 +11,9 @@ from types import TracebackType
 from typing import Self
 
 from runtime.errors import NotFound
-from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
+from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
 from runtime.ports import Enrollment, Requested
-from runtime.sites import rows, transitions
+from runtime.sites import rows, spending, transitions
 from runtime.sites import sqlite_statements as sql
 from runtime.sites.rows import stamp
 from runtime.sites.sqlite_file import SqliteFile, translation
@@ -40,13 +41,15 @@ class SqliteSites:
             row = sql.by_url(db, enrollment.base_url)
             if row is not None:
                 return rows.site(sql.change(db, row, transitions.enrolled(row, enrollment), now)), False
+            site_id = str(uuid.uuid4())
+            first = transitions.first_look(site_id, enrollment, now, crowded=sql.is_crowded(db, enrollment.crowd))
             fresh = rows.option_columns(enrollment.options) | {
                 "webhook_secret": enrollment.webhook_secret or None,
                 "sentinel_url": enrollment.sentinel_url,
                 "status": (SiteStatus.ACTIVE if enrollment.enabled else SiteStatus.PAUSED).value,
-                "next_crawl_at": stamp(now) if enrollment.enabled else None,
+                "next_crawl_at": first,
             }
-            return sql.insert_site(db, enrollment.base_url, fresh, now), True
+            return sql.insert_site(db, site_id, enrollment.base_url, fresh, now), True
 
     async def get(self, site_id: str) -> Site:
         with self._file.transaction(write=False) as db:
@@ -84,19 +87,37 @@ class SqliteSites:
                 raise NotFound("there is no such site")
 
     async def claim_due(
-        self, *, limit: int, lease_seconds: int, owner: str, per_host: int = 1, slack_seconds: int = 0
+        self,
+        *,
+        limit: int,
+        lease_seconds: int,
+        owner: str,
+        per_host: int = 1,
+        slack_seconds: int = 0,
+        crawls_a_day: int | None = None,
     ) -> list[Claim]:
         rows.check_lease(owner, lease_seconds)
         with self._file.transaction(write=True) as db:
             now = self._clock()
-            bounds = {"now": stamp(now), "due": stamp(now + timedelta(seconds=slack_seconds))}
+            until = now + timedelta(seconds=slack_seconds)
+            bounds = {"now": stamp(now), "due": stamp(until)}
             for row in sql.select(db, sql.EXHAUSTED, bounds):
                 sql.quarantine(db, row, now)
             due = sql.select(db, sql.CLAIMABLE, bounds | {"per_host": max(1, per_host), "limit": max(0, limit)})
-            leases = [(row, transitions.leased(row, owner, lease_seconds, now)) for row in due]
+            due = spending.affordable(due, spending.room(db, crawls_a_day, now), until)
+            slot = spending.charge(db, due, crawls_a_day, now)
+            leases = [(row, transitions.leased(row, owner, lease_seconds, now, slot)) for row in due]
             return rows.claims([sql.change(db, row, lease, now) for row, lease in leases])
 
-    async def claim_site(self, site_id: str, *, lease_seconds: int, owner: str, force: bool = False) -> Claim | None:
+    async def claim_site(
+        self,
+        site_id: str,
+        *,
+        lease_seconds: int,
+        owner: str,
+        force: bool = False,
+        crawls_a_day: int | None = None,
+    ) -> Claim | None:
         rows.check_lease(owner, lease_seconds)
         with self._file.transaction(write=True) as db:
             now, row = self._clock(), sql.by_id(db, site_id)
@@ -105,8 +126,10 @@ class SqliteSites:
             if row["attempts"] >= rows.MAX_ATTEMPTS:
                 sql.quarantine(db, row, now)
                 return None
+            spending.check(db, crawls_a_day, now)
             changes = transitions.forced(row, now) if force else {}
-            changes |= transitions.leased(row, owner, lease_seconds, now)
+            slot = spending.charge(db, [{**row, **changes}], crawls_a_day, now)
+            changes |= transitions.leased(row, owner, lease_seconds, now, slot)
             return rows.claim(sql.change(db, row, changes, now))
 
     async def renew_lease(self, claim: Claim, *, lease_seconds: int) -> Claim:
@@ -122,6 +145,7 @@ class SqliteSites:
         with self._file.transaction(write=True) as db:
             row = sql.held(db, claim)
             if row is not None:
+                spending.refund(db, row)
                 sql.change(db, row, transitions.released(row), self._clock())
 
     async def commit_run(self, claim: Claim, commit: Commit) -> Site:
@@ -132,6 +156,8 @@ class SqliteSites:
                     return rows.site(sql.by_id(db, claim.site.id))
                 raise rows.stale(claim)
             sql.record(db, row, commit, now)
+            if spending.cost_nothing(commit):
+                spending.refund(db, row)
             return rows.site(sql.change(db, row, transitions.committed(row, commit, now), now))
 
     async def request_recrawl(
@@ -152,6 +178,19 @@ class SqliteSites:
         with self._file.transaction(write=False) as db:
             bounds = {"now": stamp(now), "due": stamp(now), "overdue": overdue}
             return rows.due_summary(sql.select(db, sql.SUMMARY, bounds)[0])
+
+    async def budget(self) -> Budget:
+        with self._file.transaction(write=False) as db:
+            return spending.lately(db, self._clock())
+
+    async def planned_crawls(self) -> float:
+        with self._file.transaction(write=False) as db:
+            return float(sql.select(db, spending.PLANNED, {})[0]["planned"])
+
+    async def set_price(self, price: float, *, after: datetime | None) -> bool:
+        with self._file.transaction(write=True) as db:
+            known = {"price": price, "now": stamp(self._clock()), "after": stamp(after) if after else None}
+            return db.execute(spending.PRICE, known).rowcount > 0
 
     async def runs(self, site_id: str, *, limit: int = 20, before: datetime | None = None) -> list[Run]:
         bounds = {"id": site_id, "before": stamp(before) if before else None, "limit": max(0, limit)}

@@ -17,7 +17,7 @@ from pathlib import Path
 from runtime.errors import CorruptState, InputError, Misconfigured, ServiceError, StoreDown
 
 BUSY_MS = 5_000
-VERSION = 2
+VERSION = 3
 
 SCHEMA = """
 CREATE TABLE crawl_sites (
@@ -98,7 +98,25 @@ ALTER TABLE crawl_sites ADD COLUMN llm_enhance INTEGER NOT NULL DEFAULT 0 CHECK 
 ALTER TABLE crawl_sites ADD COLUMN use_brightdata INTEGER NOT NULL DEFAULT 1 CHECK (use_brightdata IN (0, 1))
 """
 
-STEPS = (SCHEMA, CHOICES)
+BUDGET = """
+ALTER TABLE crawl_sites ADD COLUMN policy TEXT NOT NULL DEFAULT '' CHECK (policy IN ('', 'fixed', 'ewma', 'learned'));
+ALTER TABLE crawl_sites ADD COLUMN weight REAL NOT NULL DEFAULT 1 CHECK (weight BETWEEN 0.01 AND 100);
+ALTER TABLE crawl_sites ADD COLUMN next_crawl_reason TEXT;
+ALTER TABLE crawl_sites ADD COLUMN charged_at TEXT;
+CREATE INDEX crawl_sites_new ON crawl_sites (id) WHERE last_checked_at IS NULL;
+CREATE TABLE crawl_spending (
+    slot TEXT PRIMARY KEY,
+    crawls INTEGER NOT NULL CHECK (crawls >= 0),
+    asked INTEGER NOT NULL CHECK (asked >= 0)
+) WITHOUT ROWID;
+CREATE TABLE crawl_budget (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    price REAL NOT NULL CHECK (price > 0),
+    priced_at TEXT NOT NULL
+)
+"""
+
+STEPS = (SCHEMA, CHOICES, BUDGET)
 """What brings a file of version n to version n + 1. A step is never edited once it was released."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import uuid
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,11 +21,20 @@ DUE = """status = 'active' AND next_crawl_at <= :due AND (lease_until IS NULL OR
 STUCK = f"""(SELECT count(*) >= 10 AND count(*) FILTER (WHERE attempts >= {rows.MAX_ATTEMPTS}) >= 0.8 * count(*)
     FROM crawl_sites WHERE {DUE})"""  # noqa: S608 - constants
 EXHAUSTED = f"SELECT * FROM crawl_sites WHERE {DUE} AND attempts >= {rows.MAX_ATTEMPTS} AND NOT {STUCK}"  # noqa: S608 - constants
+# Whoever asked for a crawl is not kept waiting by those that are merely due.
+ASKED = f"coalesce(request_due_at <= :now AND next_crawl_at <= :now AND attempts < {rows.MAX_ATTEMPTS}, 0)"
+TURN = "asked DESC, CASE WHEN asked THEN request_due_at ELSE next_crawl_at END, next_crawl_at, id"
 CLAIMABLE = f"""
     SELECT * FROM (
-        SELECT *, row_number() OVER (PARTITION BY host ORDER BY next_crawl_at, id) AS place FROM crawl_sites WHERE {DUE}
-    ) WHERE place <= :per_host ORDER BY next_crawl_at, id LIMIT :limit
+        SELECT *, row_number() OVER (PARTITION BY host ORDER BY {TURN}) AS place
+        FROM (SELECT *, {ASKED} AS asked FROM crawl_sites WHERE {DUE})
+    ) WHERE place <= :per_host ORDER BY {TURN} LIMIT :limit
 """  # noqa: S608 - constants
+NEWCOMERS = """
+    SELECT count(*) AS waiting FROM (
+        SELECT 1 FROM crawl_sites WHERE last_checked_at IS NULL AND status = 'active' LIMIT :crowd
+    )
+"""
 SUMMARY = f"""
     SELECT count(*) AS due, count(*) FILTER (WHERE next_crawl_at < :overdue) AS overdue,
            min(next_crawl_at) AS oldest_due_at,
@@ -66,9 +74,14 @@ def insert(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> None:
     db.execute(f"INSERT INTO {table} ({names}) VALUES ({values})", _texts(row))  # noqa: S608 - our names
 
 
-def insert_site(db: sqlite3.Connection, base_url: str, columns: Mapping[str, Any], now: datetime) -> Site:
-    """A new row, due at once."""
-    fixed = {"id": str(uuid.uuid4()), "base_url": base_url, "host": rows.host_of(base_url)}
+def is_crowded(db: sqlite3.Connection, crowd: int | None) -> bool:
+    """Whether as many active sites wait for their first look as make a crowd."""
+    return crowd is not None and select(db, NEWCOMERS, {"crowd": crowd})[0]["waiting"] >= crowd
+
+
+def insert_site(db: sqlite3.Connection, site_id: str, base_url: str, columns: Mapping[str, Any], now: datetime) -> Site:
+    """A new row."""
+    fixed = {"id": site_id, "base_url": base_url, "host": rows.host_of(base_url)}
     insert(db, "crawl_sites", {**fixed, **columns, **dict.fromkeys(("created_at", "updated_at"), stamp(now))})
     return rows.site(by_id(db, fixed["id"]))
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runtime.errors import NotFound, StaleClaim
-from runtime.models import Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
+from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
 from runtime.ports import Enrollment, Requested
 from runtime.sites import refusals, rows
 from runtime.sites.rpc import Kinds, Rpc
@@ -19,7 +19,7 @@ from runtime.sites.rpc import Kinds, Rpc
 if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 1
 """What the last of `supabase/migrations` writes into `schema_version`. A newer schema serves older programs."""
 
 T = TypeVar("T")
@@ -47,6 +47,7 @@ class SupabaseSites:
             p_webhook_secret=enrollment.webhook_secret,
             p_sentinel_url=enrollment.sentinel_url,
             p_enabled=enrollment.enabled,
+            p_crowd=enrollment.crowd,
         )
         with rows.readable("the answer to an enrolment"):
             return rows.site(answer["site"]), bool(answer["created"])
@@ -80,7 +81,14 @@ class SupabaseSites:
         await self._once("delete_site", bool, p_site_id=_id(site_id))
 
     async def claim_due(
-        self, *, limit: int, lease_seconds: int, owner: str, per_host: int = 1, slack_seconds: int = 0
+        self,
+        *,
+        limit: int,
+        lease_seconds: int,
+        owner: str,
+        per_host: int = 1,
+        slack_seconds: int = 0,
+        crawls_a_day: int | None = None,
     ) -> list[Claim]:
         rows.check_lease(owner, lease_seconds)
         leased = await self._once(
@@ -91,12 +99,27 @@ class SupabaseSites:
             p_owner=owner,
             p_per_host=per_host,
             p_slack_seconds=slack_seconds,
+            p_crawls_a_day=crawls_a_day,
         )
         return rows.claims(leased) or await self._nothing([])
 
-    async def claim_site(self, site_id: str, *, lease_seconds: int, owner: str, force: bool = False) -> Claim | None:
+    async def claim_site(
+        self,
+        site_id: str,
+        *,
+        lease_seconds: int,
+        owner: str,
+        force: bool = False,
+        crawls_a_day: int | None = None,
+    ) -> Claim | None:
         rows.check_lease(owner, lease_seconds)
-        call = {"p_site_id": _id(site_id), "p_lease_seconds": lease_seconds, "p_owner": owner, "p_force": force}
+        call = {
+            "p_site_id": _id(site_id),
+            "p_lease_seconds": lease_seconds,
+            "p_owner": owner,
+            "p_force": force,
+            "p_crawls_a_day": crawls_a_day,
+        }
         row = await self._once("claim_site", ROW_OR_NONE, **call)
         return None if row is None else rows.claim(row)
 
@@ -133,6 +156,16 @@ class SupabaseSites:
     async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary:
         summary = rows.due_summary(await self._safely("due_summary", p_slack_seconds=slack_seconds))
         return summary if summary.due else await self._nothing(summary)
+
+    async def budget(self) -> Budget:
+        return rows.budget(await self._safely("read_budget"))
+
+    async def planned_crawls(self) -> float:
+        return float(await self._safely("planned_crawls", (int, float)))
+
+    async def set_price(self, price: float, *, after: datetime | None) -> bool:
+        at = rows.stamp(after) if after else None
+        return bool(await self._once("set_price", bool, p_price=price, p_after=at))
 
     async def runs(self, site_id: str, *, limit: int = 20, before: datetime | None = None) -> list[Run]:
         if not _is_id(site_id):

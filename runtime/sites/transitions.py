@@ -28,6 +28,14 @@ def sooner(first: str | None, second: str | None) -> str | None:
     return min(filter(None, (first, second)), default=None)
 
 
+def first_look(site_id: str, enrollment: Enrollment, now: datetime, *, crowded: bool) -> str | None:
+    """When a new site is due: at once, or in a crowd at its own place of the next day, or of a shorter interval."""
+    if not enrollment.enabled:
+        return None
+    interval = timedelta(minutes=enrollment.options.recrawl_interval_minutes)
+    return stamp(now + min(interval, timedelta(days=1)) * rows.place_of(site_id) if crowded else now)
+
+
 def enrolled(row: Row, enrollment: Enrollment) -> Changes:
     """A second enrolment: the options are replaced; secret, history and schedule stay. It activates, or pauses."""
     changes = reoptioned(row, enrollment.options)
@@ -69,18 +77,21 @@ def rotated(row: Row, secret: str, overlap_seconds: int, now: datetime) -> Chang
     }
 
 
-def leased(row: Row, owner: str, lease_seconds: int, now: datetime) -> Changes:
-    """A lease under a new generation. The attempt is counted here, so that a worker that dies has been counted."""
+def leased(row: Row, owner: str, lease_seconds: int, now: datetime, charged_at: str | None = None) -> Changes:
+    """A lease under a new generation. The attempt is counted here, so that a worker that dies has been counted; so is
+    the crawl, in the slot `charged_at` of the budget.
+    """
     return {
         "generation": row["generation"] + 1,
         "attempts": row["attempts"] + 1,
         "lease_owner": owner,
         "lease_until": stamp(now + timedelta(seconds=lease_seconds)),
         "claimed_at": stamp(now),
+        "charged_at": charged_at,
     }
 
 
-FREED: Changes = {"lease_owner": None, "lease_until": None}
+FREED: Changes = {"lease_owner": None, "lease_until": None, "charged_at": None}
 
 
 def released(row: Row) -> Changes:
@@ -122,6 +133,8 @@ def committed(row: Row, commit: Commit, now: datetime) -> Changes:
         "last_error": commit.error,
         "next_crawl_at": sooner(next_crawl_at, row["request_due_at"]) if came_late else next_crawl_at,
     }
+    if commit.next_crawl_reason is not None:
+        changes["next_crawl_reason"] = commit.next_crawl_reason
     kept = ("latest_llms_hash", "latest_llms_url", "sentinel_url", "sentinel_last_modified")
     changes |= {name: given[name] for name in (*kept, "avg_change_interval_minutes") if given[name] is not None}
     if given["schedule"] is not None:

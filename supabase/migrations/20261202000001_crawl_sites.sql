@@ -26,10 +26,14 @@ grant select, insert, update, delete on public.crawl_sites to service_role;
 
 alter table public.crawl_sites
     add column if not exists adaptive boolean not null default false,
+    add column if not exists policy text not null default '',
+    add column if not exists weight float not null default 1,
     add column if not exists require_signature boolean not null default false,
     add column if not exists include text[] not null default '{}',
     add column if not exists exclude text[] not null default '{}',
     add column if not exists notify_url text not null default '',
+    add column if not exists llm_enhance boolean not null default false,
+    add column if not exists use_brightdata boolean not null default true,
     add column if not exists status text not null default 'active',
     add column if not exists webhook_secret text,
     add column if not exists previous_webhook_secret text,
@@ -37,6 +41,7 @@ alter table public.crawl_sites
     add column if not exists last_checked_at timestamp with time zone,
     add column if not exists last_success_at timestamp with time zone,
     add column if not exists schedule jsonb not null default '{}',
+    add column if not exists next_crawl_reason text,
     add column if not exists last_outcome text,
     add column if not exists last_error text,
     add column if not exists failure_count integer not null default 0,
@@ -49,6 +54,7 @@ alter table public.crawl_sites
     add column if not exists lease_owner text,
     add column if not exists lease_until timestamp with time zone,
     add column if not exists claimed_at timestamp with time zone,
+    add column if not exists charged_at timestamp with time zone,
     -- What politeness is owed to: host and port, as in a Host header (RFC 9110 7.2).
     add column if not exists host text generated always as (
         coalesce(lower(substring(base_url from '^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)')), base_url)
@@ -110,6 +116,8 @@ alter table public.crawl_sites
     add constraint crawl_sites_max_pages check (max_pages between 1 and 10000),
     add constraint crawl_sites_desc_length check (desc_length between 50 and 2000),
     add constraint crawl_sites_interval check (recrawl_interval_minutes between 60 and 525600),
+    add constraint crawl_sites_policy check (policy in ('', 'fixed', 'ewma', 'learned')),
+    add constraint crawl_sites_weight check (weight between 0.01 and 100),
     add constraint crawl_sites_patterns check (array_position(include, null) is null
                                                and array_position(exclude, null) is null),
     add constraint crawl_sites_status check (status in ('active', 'paused', 'disabled')),
@@ -124,6 +132,9 @@ alter table public.crawl_sites
     set (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 1);
 
 create index if not exists idx_next_crawl on public.crawl_sites (next_crawl_at) where next_crawl_at is not null;
+create index if not exists crawl_sites_requested on public.crawl_sites (request_due_at)
+    where request_due_at is not null;
+create index if not exists crawl_sites_new on public.crawl_sites (id) where last_checked_at is null;
 create index if not exists crawl_sites_failing on public.crawl_sites (id) where failure_count > 0;
 create index if not exists crawl_sites_listing on public.crawl_sites (base_url collate "C");
 

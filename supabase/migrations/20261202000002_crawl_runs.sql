@@ -1,4 +1,5 @@
--- crawl_runs: one line a run. webhook_messages: ids of webhook calls already seen. schema_version: what is installed.
+-- crawl_runs: one line a run. webhook_messages: ids of webhook calls already seen. crawl_spending and crawl_budget: the
+-- crawls of a deployment that has a budget of them. schema_version: what is installed.
 
 create table public.crawl_runs (
     site_id uuid not null references public.crawl_sites on delete cascade,
@@ -31,6 +32,20 @@ create table public.webhook_messages (
 
 create index webhook_messages_expiry on public.webhook_messages (expires_at);
 
+-- Crawls charged, counted in slots of ten minutes: 24 hours are at most 145 rows, whatever the number of sites.
+create table public.crawl_spending (
+    slot timestamp with time zone primary key,
+    crawls integer not null check (crawls >= 0),
+    asked integer not null check (asked >= 0)
+);
+
+-- One row: the minutes of staleness that a crawl has to save to be worth it.
+create table public.crawl_budget (
+    one boolean primary key default true check (one),
+    price float not null check (price > 0),
+    priced_at timestamp with time zone not null
+);
+
 create table public.schema_version (
     version integer primary key check (version > 0),
     applied_at timestamp with time zone not null default now()
@@ -38,9 +53,13 @@ create table public.schema_version (
 
 alter table public.crawl_runs enable row level security;
 alter table public.webhook_messages enable row level security;
+alter table public.crawl_spending enable row level security;
+alter table public.crawl_budget enable row level security;
 alter table public.schema_version enable row level security;
 
-revoke all on public.crawl_runs, public.webhook_messages, public.schema_version
+revoke all on public.crawl_runs, public.webhook_messages, public.crawl_spending, public.crawl_budget,
+    public.schema_version
     from public, anon, authenticated, service_role;
-grant select, insert, update, delete on public.crawl_runs, public.webhook_messages to service_role;
+grant select, insert, update, delete on public.crawl_runs, public.webhook_messages, public.crawl_spending,
+    public.crawl_budget to service_role;
 grant select on public.schema_version to service_role;

@@ -33,7 +33,8 @@ begin
     return s;
 end $$;
 
--- A shorter interval counts from the last check, and a longer one never makes a site wait longer than it does now.
+-- A shorter interval counts from the last check, and a longer one never makes a site wait longer than it does now. A
+-- program that does not know an option does not send it: then a new row has the default, and an old one keeps its own.
 create function public.with_options(s public.crawl_sites, p_options jsonb) returns public.crawl_sites
 language plpgsql stable set search_path = '' as $$
 declare
@@ -43,10 +44,14 @@ begin
     s.desc_length := o.desc_length;
     s.recrawl_interval_minutes := o.recrawl_interval_minutes;
     s.adaptive := o.adaptive;
+    s.policy := coalesce(o.policy, s.policy);
+    s.weight := coalesce(o.weight, s.weight);
     s.require_signature := o.require_signature;
     s.include := o.include;
     s.exclude := o.exclude;
     s.notify_url := coalesce(o.notify_url, '');
+    s.llm_enhance := coalesce(o.llm_enhance, s.llm_enhance);
+    s.use_brightdata := coalesce(o.use_brightdata, s.use_brightdata);
     s.next_crawl_at := least(
         s.next_crawl_at,
         coalesce(s.last_checked_at, s.created_at) + make_interval(mins => o.recrawl_interval_minutes)
@@ -54,24 +59,39 @@ begin
     return s;
 end $$;
 
+-- A new site is due at once; but while p_crowd active sites wait for their first look, at its own place of the next day,
+-- or of its interval if that is shorter. The place is the first 32 bits of its id, which are random.
 create function public.enroll_site(
-    p_base_url text, p_options jsonb, p_webhook_secret text, p_sentinel_url text, p_enabled boolean
+    p_base_url text, p_options jsonb, p_webhook_secret text, p_sentinel_url text, p_enabled boolean,
+    p_crowd integer default null
 ) returns jsonb
 language plpgsql volatile set search_path = '' set lock_timeout = '3s' as $$
 declare
     v_now timestamp with time zone := public.crawl_now();
     v_status text := case when p_enabled then 'active' else 'paused' end;
+    v_id uuid := gen_random_uuid();
+    v_first timestamp with time zone := case when p_enabled then v_now end;
     o public.crawl_sites := jsonb_populate_record(null::public.crawl_sites, p_options);
     s public.crawl_sites;
 begin
+    if p_enabled and p_crowd is not null and p_crowd <= (
+        select count(*) from (
+            select 1 from public.crawl_sites where last_checked_at is null and status = 'active' limit p_crowd
+        ) waiting
+    ) then
+        v_first := v_now + least(make_interval(mins => o.recrawl_interval_minutes), interval '1 day')
+                   * (('x' || left(v_id::text, 8))::bit(32)::bigint / 4294967296.0);
+    end if;
     loop
         insert into public.crawl_sites (
-            base_url, max_pages, desc_length, recrawl_interval_minutes, adaptive, require_signature, include, exclude,
-            notify_url, status, webhook_secret, sentinel_url, next_crawl_at, created_at, updated_at
+            id, base_url, max_pages, desc_length, recrawl_interval_minutes, adaptive, policy, weight,
+            require_signature, include, exclude, notify_url, llm_enhance, use_brightdata, status, webhook_secret,
+            sentinel_url, next_crawl_at, created_at, updated_at
         ) values (
-            p_base_url, o.max_pages, o.desc_length, o.recrawl_interval_minutes, o.adaptive, o.require_signature,
-            o.include, o.exclude, coalesce(o.notify_url, ''), v_status, nullif(p_webhook_secret, ''), p_sentinel_url,
-            case when p_enabled then v_now end, v_now, v_now
+            v_id, p_base_url, o.max_pages, o.desc_length, o.recrawl_interval_minutes, o.adaptive,
+            coalesce(o.policy, ''), coalesce(o.weight, 1), o.require_signature, o.include, o.exclude,
+            coalesce(o.notify_url, ''), coalesce(o.llm_enhance, false), coalesce(o.use_brightdata, true), v_status,
+            nullif(p_webhook_secret, ''), p_sentinel_url, v_first, v_now, v_now
         ) on conflict (base_url) do nothing returning * into s;
         if found then
             return jsonb_build_object('site', to_jsonb(s), 'created', true);
@@ -85,10 +105,14 @@ begin
         desc_length = s.desc_length,
         recrawl_interval_minutes = s.recrawl_interval_minutes,
         adaptive = s.adaptive,
+        policy = s.policy,
+        weight = s.weight,
         require_signature = s.require_signature,
         include = s.include,
         exclude = s.exclude,
         notify_url = s.notify_url,
+        llm_enhance = s.llm_enhance,
+        use_brightdata = s.use_brightdata,
         next_crawl_at = case when s.status = 'active' then s.next_crawl_at end,
         status = v_status,
         webhook_secret = coalesce(nullif(webhook_secret, ''), nullif(p_webhook_secret, '')),
@@ -113,10 +137,14 @@ begin
         desc_length = s.desc_length,
         recrawl_interval_minutes = s.recrawl_interval_minutes,
         adaptive = s.adaptive,
+        policy = s.policy,
+        weight = s.weight,
         require_signature = s.require_signature,
         include = s.include,
         exclude = s.exclude,
         notify_url = s.notify_url,
+        llm_enhance = s.llm_enhance,
+        use_brightdata = s.use_brightdata,
         next_crawl_at = case when status = 'active' then s.next_crawl_at end,
         status = coalesce(p_status, status)
     where id = s.id returning * into s;
@@ -220,13 +248,13 @@ end $$;
 
 revoke all on function
     public.get_site(uuid), public.find_site(text), public.list_sites(text, integer), public.locked_site(uuid),
-    public.with_options(public.crawl_sites, jsonb), public.enroll_site(text, jsonb, text, text, boolean),
+    public.with_options(public.crawl_sites, jsonb), public.enroll_site(text, jsonb, text, text, boolean, integer),
     public.update_site(uuid, jsonb, text), public.rotate_secret(uuid, text, integer), public.delete_site(uuid),
     public.request_recrawl(uuid, integer, text, integer), public.remember_webhook(uuid, text, integer)
 from public, anon, authenticated;
 grant execute on function
     public.get_site(uuid), public.find_site(text), public.list_sites(text, integer), public.locked_site(uuid),
-    public.with_options(public.crawl_sites, jsonb), public.enroll_site(text, jsonb, text, text, boolean),
+    public.with_options(public.crawl_sites, jsonb), public.enroll_site(text, jsonb, text, text, boolean, integer),
     public.update_site(uuid, jsonb, text), public.rotate_secret(uuid, text, integer), public.delete_site(uuid),
     public.request_recrawl(uuid, integer, text, integer), public.remember_webhook(uuid, text, integer)
 to service_role;

@@ -37,16 +37,44 @@ language sql stable set search_path = '' as $$
     from public.crawl_runs where tick_id = p_tick_id
 $$;
 
+-- The budget: what was charged in the last 24 hours, and the price that the schedules go by.
+create function public.read_budget() returns jsonb
+language sql stable set search_path = '' as $$
+    select jsonb_build_object(
+        'crawls', coalesce(sum(crawls), 0), 'asked', coalesce(sum(asked), 0),
+        'price', (select price from public.crawl_budget), 'priced_at', (select priced_at from public.crawl_budget)
+    ) from public.crawl_spending where slot > public.crawl_now() - interval '24 hours 10 minutes'
+$$;
+
+-- What the active sites are expected to cost: what their schedules remember, else their intervals. Once a day.
+create function public.planned_crawls() returns jsonb
+language sql stable set search_path = '' as $$
+    select to_jsonb(coalesce(sum(coalesce((schedule ->> 'crawls_a_day')::float, 1440.0 / recrawl_interval_minutes)), 0))
+    from public.crawl_sites where status = 'active'
+$$;
+
+-- Of two who read the same price, one sets the next.
+create function public.set_price(p_price float, p_after timestamp with time zone) returns jsonb
+language plpgsql volatile set search_path = '' set lock_timeout = '3s' as $$
+begin
+    insert into public.crawl_budget as b (price, priced_at) values (p_price, public.crawl_now())
+    on conflict (one) do update set price = excluded.price, priced_at = excluded.priced_at
+    where b.priced_at is not distinct from p_after;
+    return to_jsonb(found);
+end $$;
+
 -- What is installed, and what is wrong with it: rights that the caller lacks, and rights that the public keys have.
 create function public.check_schema() returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-    v_tables constant text[] := array['crawl_sites', 'crawl_runs', 'webhook_messages'];
+    v_tables constant text[] := array[
+        'crawl_sites', 'crawl_runs', 'webhook_messages', 'crawl_spending', 'crawl_budget'];
     v_functions constant text[] := array[
         'crawl_now', 'get_site', 'find_site', 'list_sites', 'locked_site', 'with_options', 'enroll_site',
         'update_site', 'rotate_secret', 'delete_site', 'request_recrawl', 'remember_webhook', 'write_run',
-        'quarantine', 'claim_due_sites', 'claim_site', 'held_site', 'renew_lease', 'release_claim', 'commit_run',
-        'due_summary', 'list_runs', 'tick_outcomes', 'check_schema'];
+        'quarantine', 'crawls_left', 'charge_crawls', 'refund_crawl', 'claim_due_sites', 'claim_site', 'held_site',
+        'renew_lease', 'release_claim', 'commit_run',
+        'due_summary', 'list_runs', 'tick_outcomes', 'read_budget', 'planned_crawls', 'set_price', 'check_schema'];
     v_missing text[] := '{}';
     v_open text[] := '{}';
     v_name text;
@@ -99,11 +127,13 @@ end $$;
 
 revoke all on function
     public.due_summary(integer), public.list_runs(uuid, integer, timestamp with time zone),
-    public.tick_outcomes(text), public.check_schema()
+    public.tick_outcomes(text), public.read_budget(), public.planned_crawls(),
+    public.set_price(double precision, timestamp with time zone), public.check_schema()
 from public, anon, authenticated;
 grant execute on function
     public.due_summary(integer), public.list_runs(uuid, integer, timestamp with time zone),
-    public.tick_outcomes(text), public.check_schema()
+    public.tick_outcomes(text), public.read_budget(), public.planned_crawls(),
+    public.set_price(double precision, timestamp with time zone), public.check_schema()
 to service_role;
 
 insert into public.schema_version (version) values (1);

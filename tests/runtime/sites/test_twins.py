@@ -30,6 +30,8 @@ OPTIONS = st.builds(
     max_pages=st.sampled_from([0, 1, 50, 10_000]),
     recrawl_interval_minutes=st.sampled_from([60, 1_440, 10_080]),
     adaptive=st.booleans(),
+    policy=st.sampled_from(["", "learned", "daily"]),
+    weight=st.sampled_from([1.0, 1.0, 1_000.0]),
     include=st.lists(st.sampled_from(["/docs/*", "/é", '/"q"', "/a,b"]), max_size=2).map(tuple),
 )
 
@@ -133,30 +135,38 @@ class Twins(RuleBasedStateMachine):
     def delete(self, url: str) -> None:
         self.do(*(store.delete(site_id) for store, site_id in zip(self.both, self.ids(url), strict=True)))
 
-    @rule(limit=st.integers(0, 4), per_host=st.integers(1, 2), slack=st.sampled_from([0, 300]))
-    def claim_due(self, limit: int, per_host: int, slack: int) -> None:
+    @rule(
+        limit=st.integers(0, 4), per_host=st.integers(1, 2), slack=st.sampled_from([0, 300]),
+        budget=st.none() | st.sampled_from([0, 3, 12]),
+    )  # fmt: skip
+    def claim_due(self, limit: int, per_host: int, slack: int, budget: int | None) -> None:
         """Equally old sites may come in any order, so all that are due are claimed, or one of those of one age."""
         ages = [site.next_crawl_at for site in self.loop.run_until_complete(self.sqlite.list_sites())]
         if len(set(ages)) < len(ages):
-            limit, per_host = 100, 100
+            limit, per_host, budget = 100, 100, None
+        wanted: dict[str, Any] = {"limit": limit, "per_host": per_host, "slack_seconds": slack, "crawls_a_day": budget}
         answers = [
-            self.loop.run_until_complete(
-                store.claim_due(limit=limit, lease_seconds=60, owner="w", per_host=per_host, slack_seconds=slack)
-            )
-            for store in self.both
+            self.loop.run_until_complete(store.claim_due(lease_seconds=60, owner="w", **wanted)) for store in self.both
         ]
         pairs = [sorted(claims, key=lambda claim: claim.site.base_url) for claims in answers]
         assert same_for_both(pairs[0]) == same_for_both(pairs[1])
         self.claims += zip(*pairs, strict=True)
 
-    @rule(url=st.sampled_from(URLS), owner=st.sampled_from(["v", "w"]), force=st.booleans())
-    def claim_site(self, url: str, owner: str, force: bool) -> None:
+    @rule(
+        url=st.sampled_from(URLS), owner=st.sampled_from(["v", "w"]), force=st.booleans(),
+        budget=st.none() | st.sampled_from([1, 3]),
+    )  # fmt: skip
+    def claim_site(self, url: str, owner: str, force: bool, budget: int | None) -> None:
+        wanted: dict[str, Any] = {"lease_seconds": 60, "owner": owner, "force": force, "crawls_a_day": budget}
         pairs = zip(self.both, self.ids(url), strict=True)
-        first, second = self.do(
-            *(store.claim_site(site_id, lease_seconds=60, owner=owner, force=force) for store, site_id in pairs)
-        )
+        first, second = self.do(*(store.claim_site(site_id, **wanted) for store, site_id in pairs))
         if first and second:
             self.claims.append((first, second))
+
+    @rule(price=st.sampled_from([0.5, 2.0]), known=st.booleans())
+    def set_price(self, price: float, known: bool) -> None:
+        after = self.loop.run_until_complete(self.sqlite.budget()).priced_at if known else None
+        self.do(*(store.set_price(price, after=after) for store in self.both))
 
     @rule(which=st.integers(0, 50), end=st.sampled_from(["renew", "release"]))
     def lease(self, which: int, end: str) -> None:
@@ -192,6 +202,8 @@ class Twins(RuleBasedStateMachine):
             changed=outcome is Outcome.UPDATED,
             latest_llms_hash=f"{self.runs:064}" if outcome is Outcome.UPDATED else None,
             counts={"pages": failures},
+            schedule={"crawls_a_day": failures / 2} if again else None,
+            next_crawl_reason="because" if failures else None,
         )
         pairs = zip(self.both, self.claims[which % len(self.claims)], strict=True)
         self.do(*(store.commit_run(claim, done) for store, claim in pairs))
@@ -202,6 +214,8 @@ class Twins(RuleBasedStateMachine):
             first, _ = self.do(*(store.list_sites() for store in self.both))
             self.do(*(store.due_summary(slack_seconds=300) for store in self.both))
             self.do(*(self.outcomes(store) for store in self.both))
+            self.do(*(store.budget() for store in self.both))
+            self.do(*(store.planned_crawls() for store in self.both))
             for site in first[:2]:
                 pairs = zip(self.both, self.ids(site.base_url), strict=True)
                 self.do(*(store.runs(site_id, limit=3) for store, site_id in pairs))
