@@ -11,6 +11,7 @@ from lxml import etree
 from lxml.etree import _Element
 
 _STRING: Final = etree.XPath("string()", smart_strings=False)
+_STRINGS: Final = etree.XPath(".//text() | .//br", smart_strings=False)
 _ANGLE: Final = re.compile(r"[<>]|&(?:lt|gt|#0*6[02]|#x0*3[ce]);", re.IGNORECASE)
 _LEFT_OVER: Final = re.compile(r"&(?:[a-z]{2,8}|#[0-9]{1,7}|#x[0-9a-f]{1,6});", re.IGNORECASE)
 _LENGTH: Final = etree.XPath("string-length(normalize-space(translate(string(), '\ufffd', '')))")
@@ -33,10 +34,11 @@ def undouble(text: str) -> str:
 
 
 def text_of(element: _Element) -> str:
-    """The text of an element and all below it, on one line; a `<br>` separates words. Changes the tails of `<br>`s."""
-    for line_break in element.iter("br"):
-        line_break.tail = f" {line_break.tail or ''}"
-    return one_line(cast("str", _STRING(element)))
+    """The text of an element and all below it, on one line; a `<br>` separates words."""
+    if next(element.iter("br"), None) is None:
+        return one_line(cast("str", _STRING(element)))
+    pieces = cast("list[str | _Element]", _STRINGS(element))
+    return one_line("".join(piece if isinstance(piece, str) else " " for piece in pieces))
 
 
 def length_of(element: _Element) -> int:

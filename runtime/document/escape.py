@@ -17,6 +17,7 @@ _MARKUP = re.compile(rf"{_REFERENCE}|{_TAG_START}|{_BACKSLASH}|[*`]|_+|~~+|\](?=
 _LEADING = re.compile(r"(?:[#>+=~-]|\d{1,9}(?=[.)](?:\s|$)))")
 _URL_UNSAFE = re.compile(r"[^A-Za-z0-9\-._~:/?#\[\]@!$&'*+,;=%]|%(?![0-9A-Fa-f]{2})")
 _URL_REFERENCE = re.compile(r"&([A-Za-z][A-Za-z0-9]{0,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
+_LITERAL = re.compile(r"[^\[\]]*(?:\[[0-9A-Fa-f:.]+\](?::[0-9]*)?)?")
 _ESCAPED = re.compile(r"&(amp|lt|#91|#93);|\\([!-/:-@\[-`{-~])")
 _NAMED = {"amp": "&", "lt": "<", "#91": "[", "#93": "]"}
 _BRACKETS = str.maketrans("[]", "()")
@@ -62,6 +63,8 @@ def escape_url(url: str) -> str:
     A ";" that would make a character reference of a query (`?a&copy;`) is encoded too: CommonMark decodes those.
     """
     head, path = _split_authority(url)
+    if _LITERAL.fullmatch(head) is None:
+        head, path = "", head + path
     path = path.replace("[", "%5B").replace("]", "%5D")
     url = _URL_UNSAFE.sub(_percent, head + path)
     return _URL_REFERENCE.sub(_unreferenced, url)

@@ -30,6 +30,9 @@ _CUT: Final = frozenset(
 )
 """Errors of a document that ends too early; nothing in it needs repair."""
 
+BLOCK: Final = 1 << 16
+_LOCATION: Final = b"<loc"
+
 
 @dataclass(slots=True)
 class XmlReading:
@@ -65,8 +68,8 @@ class _Reader:
         parser.CharacterDataHandler = self._text.append
 
     def read(self, pieces: Iterable[bytes | str]) -> XmlReading:
-        rest = _from_first_tag(pieces)
-        piece: bytes | str = b""
+        rest = _from_first_tag(_blocks(pieces))
+        piece = b""
         seen = 0
         try:
             for piece in rest:
@@ -81,9 +84,8 @@ class _Reader:
             if not self._collected.closed:
                 damaged = error.code not in _CUT
                 return XmlReading(self._kind, self._collected, complete=False, damaged=damaged, problem=problem)
-            tail = piece[self._parser.ErrorByteIndex - seen :] if isinstance(piece, bytes) else piece
-            more = any(_names_a_location(part) for part in (tail, *rest))
-            return XmlReading(self._kind, self._collected, complete=not more, problem=problem)
+            tail = piece[self._parser.ErrorByteIndex - seen :]
+            return XmlReading(self._kind, self._collected, complete=not _name_a_location(tail, rest), problem=problem)
         return XmlReading(self._kind, self._collected, complete=True)
 
     def _root(self, name: str, attributes: dict[str, str]) -> None:
@@ -105,15 +107,25 @@ class _Reader:
         raise Refused("a DOCTYPE is not allowed in a sitemap")
 
 
-def _from_first_tag(pieces: Iterable[bytes | str]) -> Iterator[bytes | str]:
+def _blocks(pieces: Iterable[bytes | str]) -> Iterator[bytes]:
+    """The document in UTF-8, in blocks: expat ends a text where its input ends, so small pieces are put together."""
+    held = b""
+    for piece in pieces:
+        held += piece.encode() if isinstance(piece, str) else piece
+        if len(held) >= BLOCK:
+            yield held
+            held = b""
+    if held:
+        yield held
+
+
+def _from_first_tag(blocks: Iterator[bytes]) -> Iterator[bytes]:
     """Without white space and byte order marks before the document, which an XML declaration does not allow."""
-    rest = iter(pieces)
-    for piece in rest:
-        first = piece.lstrip(" \t\r\n\ufeff") if isinstance(piece, str) else _lstrip(piece)
-        if first:
+    for block in blocks:
+        if first := _lstrip(block):
             yield first
             break
-    yield from rest
+    yield from blocks
 
 
 def _lstrip(piece: bytes) -> bytes:
@@ -131,5 +143,10 @@ def _sitemap_prefixes(attributes: dict[str, str]) -> frozenset[str]:
     )
 
 
-def _names_a_location(part: bytes | str) -> bool:
-    return "<loc" in part if isinstance(part, str) else b"<loc" in part
+def _name_a_location(tail: bytes, rest: Iterable[bytes]) -> bool:
+    """Whether there is an entry in what follows the document, also where it lies across two blocks."""
+    for block in (b"", *rest):
+        tail = tail[-len(_LOCATION) :] + block if block else tail
+        if _LOCATION in tail:
+            return True
+    return False

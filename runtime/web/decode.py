@@ -106,6 +106,7 @@ class _Inflater:
         self._waiting = b""
         self._members = 0
         self._plain = False
+        self._over = False
         self._zlib: zlib._Decompress | None = None
         self.pending = False
 
@@ -115,7 +116,8 @@ class _Inflater:
         return self._plain or (self._zlib is None and (self._members > 0 or not self._waiting))
 
     def push(self, data: bytes) -> None:
-        self._waiting = self._waiting + data if self._waiting else data
+        if not self._over:
+            self._waiting = self._waiting + data if self._waiting else data
 
     def pull(self, limit: int) -> bytes:
         """The next bytes, at most `limit`; `pending` says whether to call again before the next push."""
@@ -140,7 +142,8 @@ class _Inflater:
     def _begin(self, data: bytes) -> bool:
         """Start the next stream once its first two bytes are there; false while there is nothing to inflate."""
         if self._members and (self._coding == "deflate" or not data.startswith(_GZIP_MAGIC[: len(data)])):
-            return False  # padding behind the last member is dropped, as gunzip does
+            self._over = True  # padding behind the last member, and all after it, is dropped, as gunzip does
+            return False
         if len(data) < 2:
             self._waiting = data
             return False

@@ -126,3 +126,14 @@ def test_a_hostile_header_takes_no_more_than_moments(name: str, value: str) -> N
     started = time.process_time()
     read_page(b"<p>x", "https://example.com/", ((name, value),))
     assert time.process_time() - started < 1
+
+
+def test_a_control_character_after_a_line_break_is_white_space() -> None:
+    """libxml2 hands out characters that it does not take back; reading a text never writes one."""
+    sentence = "a paragraph long enough to say something about this page."
+    body = f"<h1>One<br>\x0btwo</h1><p>Here is<br>\x01{sentence}</p>".encode()
+
+    reading = read_page(body, "https://example.com/", [])
+
+    assert reading.h1 == "One two"
+    assert reading.description == f"Here is \x01{sentence}"

@@ -50,6 +50,7 @@ def test_f2_parentheses_in_a_url_are_encoded() -> None:
     ("url", "want"),
     [
         ("https://[2001:db8::1]:8443/a[1]", "https://[2001:db8::1]:8443/a%5B1%5D"),
+        ("https://]/[x", "https://%5D/%5Bx"),
         ("https://a.example/x?a=1&copy=2", "https://a.example/x?a=1&copy=2"),
         ("https://a.example/x?a=1&copy;=2", "https://a.example/x?a=1&copy%3B=2"),
         ("https://a.example/100%", "https://a.example/100%25"),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from runtime.settings import CrawlLimits
 from runtime.sitemap.lastmod import newest_of
 from runtime.sitemap.parse import SitemapDocument, parse_sitemap
+from runtime.sitemap.xml import BLOCK
 
 URL = "https://example.com/sitemap.xml"
 LIMITS = CrawlLimits()
@@ -188,6 +189,17 @@ def test_gzip_is_told_by_its_magic_and_read_with_all_its_members() -> None:
     assert urls(read(gzip.compress(gzip.compress(body)))) == ["/a", "/b"]
 
 
+def test_members_of_a_few_bytes_cut_no_location() -> None:
+    """A text that lies across many small pieces is the text that it is in one."""
+    body = (HEAD + rows("/a-location-of-some-length", "/b") + "</urlset><script/>").encode()
+    members = b"".join(gzip.compress(body[at : at + 3]) for at in range(0, len(body), 3))
+
+    document = read(members)
+
+    assert urls(document) == ["/a-location-of-some-length", "/b"]
+    assert document.complete
+
+
 def test_a_cut_gzip_gives_the_whole_entries_before_the_cut() -> None:
     """A truncated download is never a short sitemap."""
     body = (HEAD + rows(*(f"/{number}-{number * 7919 % 1000}" for number in range(500))) + "</urlset>").encode()
@@ -250,6 +262,17 @@ def test_what_follows_the_root_does_not_count_unless_it_lists_pages() -> None:
     whole = HEAD + rows("/a") + "</urlset>"
     assert read(whole + "<script>x</script>").complete
     assert not read(whole + whole).complete
+    assert read((whole + "<script>x</script>").encode("utf-16")).complete
+    assert not read((whole + whole).encode("utf-16")).complete
+
+
+@pytest.mark.parametrize("place", range(-5, 2))
+def test_a_second_sitemap_across_two_blocks_is_seen(place: int) -> None:
+    """Where the reader's blocks end makes no difference."""
+    whole = HEAD + rows("/a") + "</urlset>"
+    padding = "<x>".ljust(BLOCK + place - len(whole) - len("<url>"))
+
+    assert not read(f"{whole}{padding}<url><loc>/b</loc>").complete
 
 
 def test_only_direct_children_of_an_entry_are_pages() -> None:

@@ -147,3 +147,12 @@ def test_a_bomb_is_inflated_in_small_steps() -> None:
     assert len(sizes) >= 9
     assert max(after - before for before, after in itertools.pairwise(sizes)) <= 1 << 20
     assert len(body.value()) == 10_000_000
+
+
+@given(piece=st.integers(1, 40))
+def test_what_follows_padding_is_padding(piece: int) -> None:
+    """Behind the last member and its zeros nothing begins anew, wherever the pieces are cut."""
+    body = read("gzip", gzip.compress(TEXT) + b"\0\0\0\x1f\x8b", piece=piece)
+
+    assert body.value() == TEXT
+    assert body.ended
