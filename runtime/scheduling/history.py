@@ -40,7 +40,8 @@ class History:
 
     For the learned policy: `announced` says that a webhook or a person asked for the run; `sitemap_says_changed` is
     the sitemap's word before the crawl, None where it had none (true at the first sight of one); `unlisted` says
-    whether the crawl found a change that the sitemap does not name, None if that was not looked at; `changes` counts
+    whether the crawl found a change that the sitemap does not name, None if that was not looked at; `read` that a crawl
+    asked for every page, rather than for those alone that the sitemap names; `changes` counts
     the changes since the last look that trusted dates tell apart, `pages_changed` the listed pages that differ;
     `weight` is how much the site's freshness counts under a budget.
     """
@@ -60,6 +61,7 @@ class History:
     announced: bool = False
     sitemap_says_changed: bool | None = None
     unlisted: bool | None = None
+    read: bool = True
     changes: int | None = None
     pages_changed: int = 0
     weight: float = 1.0
@@ -77,6 +79,7 @@ class History:
         announced: bool = False,
         sitemap_says_changed: bool | None = None,
         unlisted: bool | None = None,
+        read: bool = True,
         changes: int | None = None,
         pages_changed: int = 0,
     ) -> History:
@@ -101,6 +104,7 @@ class History:
             announced=announced,
             sitemap_says_changed=False if outcome is Outcome.UNCHANGED_SITEMAP else sitemap_says_changed,
             unlisted=unlisted,
+            read=read,
             changes=changes,
             pages_changed=pages_changed,
         )

@@ -21,7 +21,7 @@ from operator import mul
 GAPS = tuple(60.0 * 3.0**power for power in range(8))
 """Minutes. A change found after another time counts for the two neighbours, in proportion."""
 
-RATES = tuple(exp(log(1 / 1_576_800) + step * log(1_576_800 / 10) / 35) for step in range(36))
+RATES = tuple(exp(log(1 / 1_576_800) + step * log(1_576_800 / 10) / 47) for step in range(48))
 """Changes a minute, from one in three years to one in ten minutes: where a belief is evaluated."""
 
 PRIOR_SPREAD = 1.8

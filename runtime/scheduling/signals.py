@@ -75,7 +75,7 @@ class Knowledge:
         """What is known after a look; a run that says nothing about the site (held, failed, deferred) adds nothing."""
         if history.outcome not in LOOKED:
             return self
-        crawled = history.outcome is not Outcome.UNCHANGED_SITEMAP
+        crawled = history.outcome is not Outcome.UNCHANGED_SITEMAP and history.read
         at = seconds(now)
         gap = _since(self.looked_at, history.minutes_since_look(now), now)
         if gap is None:  # the first look: there is nothing that it could differ from
