@@ -26,7 +26,7 @@ def live_alarms() -> list[AlarmSpec]:
             id="live-queue-age",
             severity=Severity.TICKET,
             hop="live",
-            broke="Somebody has waited for a live crawl to begin for more than ten minutes; most clients are gone by then.",
+            broke="Somebody has waited for a live crawl for more than ten minutes; most clients are gone by then.",
             check="Do live workers run, or are two long crawls under way?",
             signals={"age": Signal(LIVE_WORK, "ApproximateAgeOfOldestMessage", "Maximum")},
             comparison=">",

@@ -13,7 +13,7 @@ from runtime.enroll import FIELDS, check_fields, enroll, parse_options
 from runtime.errors import InputError
 from runtime.live import Frame, Wanted
 from runtime.models import Outcome, Site, SiteStatus
-from runtime.ports import Events, World
+from runtime.ports import Events, Message, World
 from runtime.published import read_published
 from runtime.recrawl import Finished, recrawl
 from runtime.state import SiteState
@@ -27,12 +27,16 @@ ONE_OFF = "live"
 Say = Callable[[Frame], None]
 
 
-async def crawl_live(world: World, wanted: Wanted, say: Say) -> None:
-    """Do what a client asked for, and say what happens; `done` is said last, whatever came of it. Never raises."""
+async def crawl_live(world: World, wanted: Wanted, say: Say, *, deadline: float | None = None) -> None:
+    """Do what a client asked for, and say what happens; `done` is said last, whatever came of it. Never raises.
+
+    :param deadline: event-loop time by which the crawl must have stopped; by default the site's own limit from now.
+    """
     watched = replace(world, events=_Told(world.events, say))
     site: dict[str, Any] | None = None
     try:
-        site = await (_enrolled(watched, wanted, say) if wanted.enroll else _once(watched, wanted, say))
+        work = _enrolled if wanted.enroll else _once
+        site = await work(watched, wanted, say, deadline)
     except Exception as error:  # noqa: BLE001 - the outermost wall: the client is told a sentence of ours, the log a type
         world.events.event("live_crawl_failed", error=getattr(error, "code", type(error).__name__))
         say(live.refusal(error))
@@ -49,7 +53,9 @@ async def start_live(world: World, wanted: Wanted) -> tuple[Site, bool, str]:
     return site, new, secret if site.webhook_secret == secret else ""
 
 
-async def run_live(world: World, site: Site, new: bool, secret: str, say: Say) -> dict[str, Any] | None:
+async def run_live(
+    world: World, site: Site, new: bool, secret: str, say: Say, *, deadline: float | None = None
+) -> dict[str, Any] | None:
     """The first run of a site that was just enrolled. "Enabled" is said when its row is committed, not before.
 
     A site that cannot be read is not enrolled: the row of a new one goes again. One that had a row before keeps it.
@@ -61,7 +67,7 @@ async def run_live(world: World, site: Site, new: bool, secret: str, say: Say) -
         say(live.log("Another run is crawling the site"))
         return _told(site, secret, say)
     try:
-        finished = await recrawl(world, claim, progress=lambda *seen: say(live.progress(*seen)))
+        finished = await recrawl(world, claim, deadline=deadline, progress=lambda *seen: say(live.progress(*seen)))
     except asyncio.CancelledError:
         await world.sites.release(claim)
         raise
@@ -70,13 +76,15 @@ async def run_live(world: World, site: Site, new: bool, secret: str, say: Say) -
         await world.states.delete(site.id)
         say(live.problem(f"{site.base_url} was not enrolled: {finished.reason}", "not_read"))
         return None
+    if finished.again:  # a large site's next turn, or a change that was announced meanwhile: a worker's, unwatched
+        await world.queue.send([Message(site_id=finished.site.id, force=True)])
     await _show(world, finished, say)
     return _told(finished.site, secret, say)
 
 
-async def _enrolled(world: World, wanted: Wanted, say: Say) -> dict[str, Any] | None:
+async def _enrolled(world: World, wanted: Wanted, say: Say, deadline: float | None) -> dict[str, Any] | None:
     site, new, secret = await start_live(world, wanted)
-    return await run_live(world, site, new, secret, say)
+    return await run_live(world, site, new, secret, say, deadline=deadline)
 
 
 def _told(site: Site, secret: str, say: Say) -> dict[str, Any]:
@@ -96,10 +104,11 @@ async def _show(world: World, finished: Finished, say: Say) -> None:
             say(Frame("url", finished.site.latest_llms_url))
 
 
-async def _once(world: World, wanted: Wanted, say: Say) -> None:
+async def _once(world: World, wanted: Wanted, say: Say, deadline: float | None) -> None:
     """Crawl without enrolling: nothing is stored."""
     site = one_off(world, wanted)
-    deadline = asyncio.get_running_loop().time() + world.settings.limits.site_deadline_seconds
+    limit = asyncio.get_running_loop().time() + world.settings.limits.site_deadline_seconds
+    deadline = limit if deadline is None else min(deadline, limit)
     result = await survey(
         world,
         site,

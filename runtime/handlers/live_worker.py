@@ -13,12 +13,13 @@ from runtime import environment as env
 from runtime import live
 from runtime.errors import InputError
 from runtime.handlers.live import VERSION
-from runtime.handlers.process import Process
+from runtime.handlers.process import Process, remaining_seconds
 from runtime.live import Frame
 from runtime.live_crawl import crawl_live
 from runtime.ownership import take
 from runtime.ports import World
 from runtime.settings import require
+from runtime.work import STOP_MARGIN_SECONDS
 
 NEEDED = (
     env.SUPABASE_SECRET_ARN,
@@ -33,6 +34,7 @@ process = Process(NEEDED)
 MAX_FRAME_BYTES = 120_000
 """API Gateway takes 128 KB in one message; a longer text goes out in `parts`."""
 
+GONE = "GoneException"
 PART_CHARS = 20_000
 """Six bytes each at most, as JSON writes a control character."""
 
@@ -44,7 +46,11 @@ class Connections(Protocol):
 
 
 class Gone(Exception):
-    """The client has closed its connection."""
+    """No frame reaches the client any more. `fault` is the code of an error that is ours; empty: it has closed."""
+
+    def __init__(self, fault: str = "") -> None:
+        super().__init__(fault)
+        self.fault = fault
 
 
 def handler(event: Any, context: Any) -> None:
@@ -56,14 +62,18 @@ def handler(event: Any, context: Any) -> None:
 
     async def work(world: World) -> None:
         await take(world.publisher, world.settings.stage)
+        deadline = asyncio.get_running_loop().time() + remaining_seconds(context) - STOP_MARGIN_SECONDS
         for record in event["Records"]:
-            await one(world, record["body"], _client())
+            await one(world, record["body"], _client(), deadline=deadline)
 
     process.run(context, work)
 
 
-async def one(world: World, body: str, client: Connections) -> None:
-    """One message. A client that has gone ends a crawl that is kept nowhere; an enrolment goes on without it."""
+async def one(world: World, body: str, client: Connections, *, deadline: float | None = None) -> None:
+    """One message. A client that has gone ends a crawl that is kept nowhere; an enrolment goes on without it.
+
+    :param deadline: event-loop time by which the crawl must have stopped, before the process is ended.
+    """
     value = json.loads(body)
     if value.get("v") != VERSION:
         world.events.event("live_unreadable_failed", code="version")
@@ -78,11 +88,13 @@ async def one(world: World, body: str, client: Connections) -> None:
         frames.end()
         await asyncio.gather(sender, return_exceptions=True)
         return
-    crawl = asyncio.create_task(crawl_live(world, wanted, frames.say))
+    crawl = asyncio.create_task(crawl_live(world, wanted, frames.say, deadline=deadline))
     crawl.add_done_callback(lambda _: frames.end())
     try:
         await sender
-    except Gone:
+    except Gone as gone:
+        if gone.fault:
+            world.events.event("live_frames_failed", code=gone.fault)
         if not wanted.enroll:
             crawl.cancel()
     await asyncio.gather(crawl, return_exceptions=True)
@@ -109,7 +121,7 @@ class Frames:
         self._ready.set()
 
     async def send_all(self) -> None:
-        """:raises Gone: the client has closed."""
+        """:raises Gone: the client has closed, or frames cannot be posted."""
         while self._waiting or not self._ended:
             self._ready.clear()
             if not self._waiting:
@@ -123,7 +135,10 @@ class Frames:
 
         try:
             self.client.post_to_connection(ConnectionId=self.connection, Data=text.encode())
-        except (ClientError, BotoCoreError) as error:
+        except ClientError as error:
+            code = error.response.get("Error", {}).get("Code", "unknown")
+            raise Gone("" if code == GONE else code) from None
+        except BotoCoreError as error:
             raise Gone(type(error).__name__) from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,11 @@ from runtime.handlers.live import Door
 from runtime.handlers.live_worker import MAX_FRAME_BYTES, encoded, one
 from runtime.handlers.vault import Vault
 from runtime.live import Frame
+from runtime.models import Outcome
 from runtime.ports import World
+from runtime.queues.memory import MemoryQueue
 from runtime.sample.server import SampleServer
+from runtime.web.fetch import FetchClient
 from runtime.wiring import embedded_world
 from tests.runtime.live.conftest import KEY, SETTINGS
 
@@ -125,15 +129,15 @@ def test_a_door_without_its_variables_says_which(cloud: Cloud) -> None:
 class Connection:
     """The client's end: what was posted to it, until it goes away."""
 
-    def __init__(self, *, gone_after: int = 10**9) -> None:
+    def __init__(self, *, gone_after: int = 10**9, code: str = "GoneException") -> None:
         self.frames: list[dict[str, Any]] = []
-        self.gone_after = gone_after
+        self.gone_after, self.code = gone_after, code
 
     def post_to_connection(self, *, ConnectionId: str, Data: bytes) -> Any:  # noqa: N803 - boto3 spells it so
         assert ConnectionId == CONNECTION
         assert len(Data) <= 128 * 1024
         if len(self.frames) >= self.gone_after:
-            raise ClientError({"Error": {"Code": "GoneException", "Message": ""}}, "PostToConnection")
+            raise ClientError({"Error": {"Code": self.code, "Message": ""}}, "PostToConnection")
         self.frames.append(json.loads(Data))
 
 
@@ -174,6 +178,39 @@ async def test_an_enrolment_goes_on_without_its_client(world: World, site: Sampl
 
     assert len(client.frames) == 1
     assert row.latest_llms_hash
+
+
+async def test_frames_that_cannot_be_posted_are_an_error_of_ours(world: World, site: SampleServer) -> None:
+    """A right that is gone is logged, which a client that closes is not; the enrolment is done all the same."""
+    said: list[tuple[str, Any]] = []
+
+    class Heard:
+        def event(self, name: str, **fields: Any) -> None:
+            said.append((name, fields.get("code")))
+
+    wanted = message(url=site.url, maxPages=10, enableAutoUpdate=True)
+    await one(replace(world, events=Heard()), wanted, Connection(gone_after=1, code="ForbiddenException"))
+    await one(replace(world, events=Heard()), wanted, Connection(gone_after=1))
+    (row,) = await world.sites.list_sites()
+
+    assert row.latest_llms_hash
+    assert [code for name, code in said if name == "live_frames_failed"] == ["ForbiddenException"]
+
+
+async def test_a_site_too_large_for_one_turn_goes_on_in_the_fleet(world: World, site: SampleServer) -> None:
+    """The crawl stops before the process is ended; the client is told, and a worker gets the rest."""
+    limits = replace(world.settings.limits, requests_per_second=25)
+    slow = replace(world, settings=replace(world.settings, limits=limits), web=FetchClient(SETTINGS.policy, limits))
+    client = Connection()
+    deadline = asyncio.get_running_loop().time() + 1.0
+    await one(slow, message(url=site.url, maxPages=200, enableAutoUpdate=True), client, deadline=deadline)
+    await slow.web.aclose()
+    assert isinstance(world.queue, MemoryQueue)
+    (row,) = await world.sites.list_sites()
+
+    assert row.last_outcome is Outcome.DEFERRED
+    assert [(queued.site_id, queued.force) for queued in await world.queue.receive(10)] == [(row.id, True)]
+    assert client.frames[-1]["type"] == "done"
 
 
 async def test_a_crawl_that_is_kept_nowhere_ends_with_its_client(world: World, site: SampleServer) -> None:
