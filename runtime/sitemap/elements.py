@@ -6,8 +6,9 @@ closures over plain lists, because they are what a large file spends its time in
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +19,9 @@ PIECES: Final = 8
 """Pieces of character data that are kept of one text. expat joins short ones, so a text of more is no address."""
 
 Entry = tuple[str, str | None]
+_PROTOCOL: Final = re.compile(r"https?://\S*/schemas/sitemap/", re.IGNORECASE)
+_ROOTS: Final = frozenset({"urlset", "sitemapindex"})
+
 Start = Callable[[str, dict[str, str]], None]
 End = Callable[[str], None]
 
@@ -61,10 +65,26 @@ class Collected:
 
 
 class Roles(dict[str, str]):
-    """Element name to local name in lower case; empty for a name of another vocabulary."""
+    """Element name to local name in lower case; empty for a name of another vocabulary.
 
-    def __init__(self, prefixes: frozenset[str]) -> None:
-        self._prefixes = prefixes
+    :param default: the namespace of the root's names without a prefix, if it says so.
+    """
+
+    def __init__(self, prefixes: frozenset[str], default: str = "") -> None:
+        self._prefixes, self._default = set(prefixes), default
+
+    def bind(self, name: str, attributes: Mapping[str, str]) -> bool:
+        """Learn the prefixes that an element binds to the sitemap protocol, in any spelling of its namespace.
+
+        False when the element's own name is of another vocabulary, because it is bound to one here.
+        """
+        for attribute, value in attributes.items():
+            prefix = attribute.removeprefix("xmlns:")
+            if prefix != attribute and prefix not in self._prefixes and _PROTOCOL.match(value):
+                self._prefixes.add(prefix)
+                self.pop(name, None)
+        namespace = attributes.get("xmlns", "") if ":" not in name else ""
+        return namespace in ("", self._default) or _PROTOCOL.match(namespace) is not None
 
     def __missing__(self, name: str) -> str:
         prefix, colon, local = name.rpartition(":")
@@ -85,30 +105,34 @@ def sitemap_handlers(  # noqa: C901 - one state machine; a call an element would
 
     An entry may hold several locations, which share its lastmod, or its location as bare text.
     """
-    depth, bare = 1, False
+    depth, wrapped, bare, ours = 1, 0, False, True
     emit: Callable[[list[str], str | None], None] | None = None
     locations: list[str] = []
     lastmod: str | None = None
 
-    def start(name: str, _attributes: dict[str, str]) -> None:
-        nonlocal depth, bare, emit, lastmod
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, wrapped, bare, ours, emit, lastmod
         depth += 1
         if depth == 3:
             bare = False
+            ours = not attributes or roles.bind(name, attributes)
             text.clear()
         elif depth == 2:
-            role = roles[name]
+            ours = not attributes or roles.bind(name, attributes)
+            role = roles[name] if ours else ""
             emit = collected.entry if role == "url" else collected.child if role == "sitemap" else None
+            if role in _ROOTS:  # a root within the root: its entries are the document's
+                depth, wrapped = 1, wrapped + 1
             bare, lastmod = True, None
             locations.clear()
             text.clear()
-        elif depth > MAX_DEPTH:
+        if depth + wrapped > MAX_DEPTH:
             raise Refused(f"elements nested more than {MAX_DEPTH} deep")
 
     def end(name: str) -> None:
-        nonlocal depth, lastmod
+        nonlocal depth, wrapped, lastmod
         if depth == 3:
-            role = roles[name]
+            role = roles[name] if ours else ""
             if role == "loc":
                 locations.append(joined(text))
             elif role == "lastmod":
@@ -119,6 +143,9 @@ def sitemap_handlers(  # noqa: C901 - one state machine; a call an element would
             if emit is not None and locations:
                 emit(locations, lastmod)
         elif depth == 1:
+            if wrapped:
+                wrapped -= 1
+                return
             collected.closed = True
         depth -= 1
 

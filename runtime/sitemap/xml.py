@@ -5,7 +5,6 @@ A DOCTYPE is refused, so there are no entities but the predefined ones and nothi
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from runtime.sitemap.location import read_location
 
 _KINDS: Final = {"urlset": "urlset", "sitemapindex": "index", "rss": "rss", "feed": "atom", "rdf": "rdf"}
 _FEED_PREFIXES: Final = frozenset({"", "dc", "dcterms", "rss"})
-_SITEMAP_NAMESPACE: Final = re.compile(r"https?://\S*/schemas/sitemap/", re.IGNORECASE)
 _CUT: Final = frozenset(
     expat.errors.codes[message]
     for message in (
@@ -94,7 +92,8 @@ class _Reader:
         if not self._kind:
             raise Refused(f"the root element is {local[:40]!r}")
         if self._kind in ("urlset", "index"):
-            roles = Roles(frozenset({"", prefix}) | _sitemap_prefixes(attributes))
+            roles = Roles(frozenset({"", prefix}), attributes.get("xmlns", ""))
+            roles.bind(name, attributes)
             start, end = sitemap_handlers(self._collected, roles, self._text)
         else:
             base = self._collected.base
@@ -132,15 +131,6 @@ def _lstrip(piece: bytes) -> bytes:
     while piece[:1] in (b" ", b"\t", b"\r", b"\n") or piece[:3] == b"\xef\xbb\xbf":
         piece = piece.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
     return piece
-
-
-def _sitemap_prefixes(attributes: dict[str, str]) -> frozenset[str]:
-    """Prefixes that the root binds to a namespace of the sitemap protocol, in any of its spellings."""
-    return frozenset(
-        name.removeprefix("xmlns:")
-        for name, value in attributes.items()
-        if name.startswith("xmlns:") and _SITEMAP_NAMESPACE.match(value)
-    )
 
 
 def _name_a_location(tail: bytes, rest: Iterable[bytes]) -> bool:

@@ -1,6 +1,6 @@
 """Lastmods as sitemaps and feeds write them."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given, settings
@@ -55,6 +55,12 @@ def test_every_w3c_granularity_is_its_span_in_utc(text: str, start: datetime, en
         ("Wed May  1 10:00:00 2024", utc(2024, 5, 1, 10)),
         ("Wed May 01 2024 10:00:00 GMT+0200 (Central European Summer Time)", utc(2024, 5, 1, 8)),
         ("May 1st, 2024", utc(2024, 5, 1)),
+        ("2024-05-01+02:00", utc(2024, 4, 30, 22)),
+        ("2024-05-01-12:00", utc(2024, 5, 1, 12)),
+        ("2024-05-01T24:00:00Z", utc(2024, 5, 2)),
+        ("2024-05-08 08:53:11 p.m.", utc(2024, 5, 8, 20, 53, 11)),
+        ("2024-05-01 10:00:00.5 +0200 +0200 m=+0.01", utc(2024, 5, 1, 8, 0, 0, 500_000)),
+        ("Wed, 01 May 2024 10:00:00 +0200 (CEST)", utc(2024, 5, 1, 8)),
     ],
 )
 def test_what_real_files_hold_has_one_reading(text: str, start: datetime | None) -> None:
@@ -128,3 +134,14 @@ def test_reading_a_lastmod_never_raises(text: str) -> None:
     """Any text gives a span in UTC or None."""
     found = parse_lastmod(text)
     assert found is None or (found.start <= found.end and found.start.tzinfo is UTC)
+
+
+@given(st.dates(min_value=utc(1991, 1, 2).date()).filter(lambda day: day.year < 9_999), st.integers(-14 * 60, 14 * 60))
+def test_a_day_in_a_zone_is_read_back_as_the_same_span(day: date, minutes: int) -> None:
+    """xsd:date may have a zone; written again the day begins and ends when it did."""
+    sign, size = "+-"[minutes < 0], abs(minutes)
+    found = parse_lastmod(f"{day}{sign}{size // 60:02}:{size % 60:02}")
+    assert found is not None
+    again = parse_lastmod(format_lastmod(found))
+    assert again is not None
+    assert (again.start, again.end, again.granularity) == (found.start, found.end, Granularity.DAY)
