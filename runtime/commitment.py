@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 
+from runtime.evidence import evidence
 from runtime.judgement import Survey
 from runtime.models import Claim, Commit, Outcome, Site, SiteStatus
-from runtime.scheduling import History, ScheduleSettings, decide, spread_of
+from runtime.policy import memory_for, policy_of, schedule_settings
+from runtime.scheduling import History, decide, spread_of
+from runtime.scheduling.history import FIXED, LOOKED
+from runtime.settings import Settings
 from runtime.sitemap.lastmod import newest
-from runtime.verdicts import Changed, Unknown, Verdict
+from runtime.verdicts import Decision
+
+MOMENT, DAY = timedelta(seconds=10), timedelta(days=1)
+SOONEST = 0.1
+"""Of its interval: a look right after the first would find nothing."""
 
 
 def commitment(
-    claim: Claim, result: Survey, *, now: datetime, run_id: str, tick_id: str | None, url: str | None, duration_ms: int
+    claim: Claim,
+    result: Survey,
+    *,
+    now: datetime,
+    run_id: str,
+    tick_id: str | None,
+    url: str | None,
+    duration_ms: int,
+    settings: Settings | None = None,
+    price: float | None = None,
 ) -> Commit:
     """The end of a run as the row will have it, the schedule's memory included.
 
     :param url: the public URL of the file, if it was published.
+    :param price: the minutes of staleness that a crawl has to save, None without a budget.
     """
     site = claim.site
     failures = site.failure_count + 1 if result.counts_as_failure else 0
-    decision = decide(
-        History.of(
-            site,
-            result.outcome,
-            failures=failures,
-            memory=site.schedule,
-            retry_after=result.retry_after,
-            gone=result.gone,
-            announced=claim.forced,
-            sitemap_says_changed=_says_changed(result.verdict),
-            pages_changed=_pages_changed(result),
-        ),
-        ScheduleSettings(),
-        now,
-        spread=spread_of(site.id, claim.generation),
-    )
+    decision = _decided(claim, result, failures, now, settings or Settings(), price)
     changed = result.outcome is Outcome.UPDATED
     inventory = result.state.inventory
     return Commit(
@@ -55,22 +59,44 @@ def commitment(
         sentinel_last_modified=None if inventory is None else newest(inventory),
         avg_change_interval_minutes=decision.avg_change_interval_minutes,
         schedule=site.schedule if result.ours else decision.memory,
+        next_crawl_reason=decision.reason,
         counts=result.counts,
         duration_ms=duration_ms,
     )
 
 
-def _says_changed(verdict: Verdict) -> bool | None:
-    """What the sitemaps said, for a schedule that learns how far to trust them."""
-    return None if isinstance(verdict, Unknown) else isinstance(verdict, Changed)
+def _decided(
+    claim: Claim, result: Survey, failures: int, now: datetime, settings: Settings, price: float | None
+) -> Decision:
+    """When to look again: the site's policy, told what the run saw."""
+    site = claim.site
+    policy = policy_of(site.options, settings)
+    history = History.of(
+        site,
+        result.outcome,
+        failures=failures,
+        memory=memory_for(policy, site.schedule),
+        retry_after=result.retry_after,
+        gone=result.gone,
+        **evidence(claim, result, now),
+    )
+    history = replace(history, adaptive=policy != FIXED, weight=site.options.weight)
+    spread = spread_of(site.id, claim.generation)
+    decision = decide(history, schedule_settings(policy, price), now, spread=spread)
+    return _apart(decision, site, result.outcome, now)
 
 
-def _pages_changed(result: Survey) -> int:
-    """How many entries of the file changed."""
-    if result.changes is None or result.outcome is not Outcome.UPDATED:
-        return 0
-    record = result.changes
-    return sum(len(part) for part in (record.added, record.removed, record.moved, record.retitled, record.redescribed))
+def _apart(decision: Decision, site: Site, outcome: Outcome, now: datetime) -> Decision:
+    """The second look at a site that came in a crowd is anywhere in the interval, so that the crowd does not come back
+    as one. Its first look was put off (`Enrollment.crowd`), which is how it is known.
+    """
+    first = site.next_crawl_at
+    crowded = site.last_checked_at is None and first is not None and MOMENT < first - site.created_at < DAY
+    if not crowded or outcome not in LOOKED:
+        return decision
+    wait = (decision.next_crawl_at - now) * max(SOONEST, spread_of(site.id, 0))
+    reason = "one of many that were enrolled together; its first interval is shorter, to keep them apart"
+    return replace(decision, next_crawl_at=now + wait, reason=reason)
 
 
 def _error(site: Site, result: Survey) -> str | None:

@@ -1,6 +1,8 @@
-"""A tick: claim what is due, oldest first, and hand each site to a worker.
+"""A tick: claim what is due, what was asked for first and then the oldest, and hand each site to a worker.
 
 A tick does no crawling, so that it takes seconds whatever the number of sites; what cannot be queued is given back.
+It claims no more than workers finish before the next (`claims_per_tick`), and no more than a budget of crawls has left:
+the backlog of an outage is made good at that rate.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from runtime import metrics
-from runtime.models import Claim, Summary
+from runtime.budgeting import adapt_price
+from runtime.models import Claim, DueSummary, Summary
 from runtime.ports import Message, World
 
 MAX_CLAIMS_PER_TICK = 100_000
@@ -19,11 +22,14 @@ STOP_MARGIN_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What one tick did: sites claimed, and those of them that could not be queued."""
+    """What one tick did: sites claimed, those of them that could not be queued, and those that are due but have to wait
+    for the budget.
+    """
 
     id: str
     total: int
     unqueued: int = 0
+    over_budget: int = 0
 
 
 async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0) -> Tick:
@@ -34,15 +40,19 @@ async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0
     """
     claims: list[Claim] = []
     settings = world.settings
+    most = min(settings.claims_per_tick, MAX_CLAIMS_PER_TICK)
     loop = asyncio.get_running_loop()
     stop_at = loop.time() + remaining_seconds - STOP_MARGIN_SECONDS
-    while len(claims) < MAX_CLAIMS_PER_TICK and loop.time() < stop_at:
+    if settings.crawls_a_day is not None:
+        await adapt_price(world)
+    while len(claims) < most and loop.time() < stop_at:
         batch = await world.sites.claim_due(
-            limit=settings.claim_batch,
+            limit=min(settings.claim_batch, most - len(claims)),
             lease_seconds=settings.lease_seconds,
             owner=f"tick-{tick_id}",
             per_host=settings.per_host,
             slack_seconds=settings.tick_slack_seconds,
+            crawls_a_day=settings.crawls_a_day,
         )
         claims += batch
         if not batch:
@@ -55,14 +65,24 @@ async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0
     for message in failed:
         if message.claim is not None:
             await world.sites.release(message.claim)
-    done = Tick(id=tick_id, total=len(claims) - len(failed), unqueued=len(failed))
-    await _report(world, done)
+    due = await world.sites.due_summary(slack_seconds=settings.tick_slack_seconds)
+    waiting = await _over_budget(world, due)
+    done = Tick(id=tick_id, total=len(claims) - len(failed), unqueued=len(failed), over_budget=waiting)
+    _report(world, done, due)
     return done
 
 
-async def _report(world: World, done: Tick) -> None:
+async def _over_budget(world: World, due: DueSummary) -> int:
+    """How many sites are due and wait for nothing but the budget."""
+    limit = world.settings.crawls_a_day
+    if limit is None or not due.due:
+        return 0
+    spent = (await world.sites.budget()).crawls
+    return due.due if spent >= limit - limit // 10 else 0
+
+
+def _report(world: World, done: Tick, due: DueSummary) -> None:
     """The one canonical line of a tick. One that had nothing to do is complete; another is when its last site ends."""
-    due = await world.sites.due_summary(slack_seconds=world.settings.tick_slack_seconds)
     idle = not done.total and not done.unqueued
     numbers = {
         metrics.SITES_TOTAL: done.total,
@@ -72,6 +92,8 @@ async def _report(world: World, done: Tick) -> None:
         metrics.OLDEST_DUE_SECONDS: _age(world, due.oldest_due_at),
         metrics.STALE_SITES: due.stale,
     }
+    if world.settings.crawls_a_day is not None:
+        numbers[metrics.OVER_BUDGET_SITES] = done.over_budget
     world.events.event("tick_dispatched", tick_id=done.id, **numbers)
     if idle:
         world.events.event("tick_completed", tick_id=done.id, **Summary().as_dict())

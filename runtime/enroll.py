@@ -1,8 +1,9 @@
 """Enrolment: what a caller sends is checked, made canonical and stored as one row a site.
 
 The names, defaults and bounds are those of the crawl request: `url`, `maxPages`, `descLength`, `enableAutoUpdate`,
-`recrawlIntervalMinutes`, the owner's `include` and `exclude` globs, `notifyUrl`, which is told of changes, and
-`llmEnhance` and `useBrightdata`, which allow a model and the unlocker.
+`recrawlIntervalMinutes`, the owner's `include` and `exclude` globs, `notifyUrl`, which is told of changes,
+`llmEnhance` and `useBrightdata`, which allow a model and the unlocker, and `schedule` and `weight`: how the interval is
+chosen, and how much the site's freshness counts beside others' under a budget.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from runtime.models import (
     MAX_DESC,
     MAX_INTERVAL,
     MAX_PAGES,
+    MAX_WEIGHT,
     MIN_DESC,
     MIN_INTERVAL,
     MIN_PAGES,
+    MIN_WEIGHT,
     Site,
     SiteOptions,
     SiteStatus,
 )
 from runtime.ports import Enrollment, World
-from runtime.settings import FetchPolicy
+from runtime.settings import POLICIES, FetchPolicy
 from runtime.web.gate import check_url
 
 _NUMBERS = {
@@ -41,8 +44,15 @@ _FLAGS = {
 }
 _GLOBS = ("include", "exclude")
 NOTIFY = "notifyUrl"
+SCHEDULE, WEIGHT = "schedule", "weight"
+AS_DEPLOYED = "default"
+"""The schedule of a site that follows the deployment's."""
+
+CROWD = 100
+"""While so many sites wait for their first look, further ones are spread over a day."""
+
 MAX_GLOBS, MAX_GLOB_CHARS = 100, 500
-FIELDS = frozenset({"url", "enableAutoUpdate", NOTIFY, *_NUMBERS, *_FLAGS, *_GLOBS})
+FIELDS = frozenset({"url", "enableAutoUpdate", NOTIFY, SCHEDULE, WEIGHT, *_NUMBERS, *_FLAGS, *_GLOBS})
 
 
 def parse_options(
@@ -64,13 +74,17 @@ def parse_options(
     for name in _GLOBS:
         if name in given:
             changes[name] = check_globs(name, given[name])
+    if SCHEDULE in given:
+        changes["policy"] = check_schedule(given[SCHEDULE])
+    if WEIGHT in given:
+        changes["weight"] = check_weight(given[WEIGHT])
     if NOTIFY in given:
         changes["notify_url"] = check_notify_url(given[NOTIFY], policy or FetchPolicy())
     return replace(current or SiteOptions(), **changes)
 
 
 async def enroll(world: World, given: Mapping[str, Any], *, secret: str | None = None) -> tuple[Site, bool]:
-    """Keep a site from now on; gives the row and whether it is new. A new row is due at once.
+    """Keep a site from now on; gives the row and whether it is new. A new row is due at once, but in a crowd.
 
     :param secret: the webhook secret of a row that has none; a new one by default.
     :raises InputError: the URL or an option is not allowed.
@@ -87,7 +101,13 @@ async def enroll(world: World, given: Mapping[str, Any], *, secret: str | None =
     known = await world.sites.find(base_url)
     options = parse_options(given, known.options if known else None, policy=policy)
     return await world.sites.enroll(
-        Enrollment(base_url=base_url, options=options, webhook_secret=secret or webhook.new_secret(), enabled=enabled)
+        Enrollment(
+            base_url=base_url,
+            options=options,
+            webhook_secret=secret or webhook.new_secret(),
+            enabled=enabled,
+            crowd=CROWD,
+        )
     )
 
 
@@ -110,6 +130,20 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise InputError(name, "must be true or false")
     return value
+
+
+def check_schedule(value: Any) -> str:
+    """A policy by its name; the empty text for the deployment's."""
+    if not isinstance(value, str) or value not in (AS_DEPLOYED, *POLICIES):
+        raise InputError(SCHEDULE, f"must be one of {', '.join((AS_DEPLOYED, *POLICIES))}")
+    return "" if value == AS_DEPLOYED else value
+
+
+def check_weight(value: Any) -> float:
+    """A number within bounds; what is not a number is within none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not MIN_WEIGHT <= value <= MAX_WEIGHT:
+        raise InputError(WEIGHT, f"must be a number from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}")
+    return float(value)
 
 
 def check_globs(name: str, value: Any) -> tuple[str, ...]:

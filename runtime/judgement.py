@@ -19,7 +19,7 @@ from runtime.published import Published
 from runtime.reading import CrawlResult, Inventory, Left, stamp
 from runtime.sitemap.lastmod import LastmodTrust, observe
 from runtime.state import SiteState
-from runtime.verdicts import Unknown, Verdict
+from runtime.verdicts import Changed, Unknown, Verdict
 
 MAX_DEFERRALS = 5
 """So often a crawl that runs out of time goes on where it stopped; after that the site is too slow to be read."""
@@ -31,7 +31,9 @@ class Survey:
 
     `state` is the memory to store when the run is committed. `document`, `rendered` and `changes` are None when the
     site was not read to the end. `counts_as_failure`: the back-off applies; `code` is why, where nobody answered.
-    `ours`: the fault is not the site's, and nothing of this look is remembered. `outgoing` is what readers get: the
+    `ours`: the fault is not the site's, and nothing of this look is remembered. `sitemap_says_changed` is the sitemap's
+    word, true at the first sight of one and None where it has none; `asked_for_all` that no page was spared on its
+    word. `outgoing` is what readers get: the
     document as `rendered` or with a model's texts, under the hash of the former. `spent` counts what paid services did.
     """
 
@@ -42,6 +44,8 @@ class Survey:
     counts_as_failure: bool = False
     code: str = ""
     ours: bool = False
+    sitemap_says_changed: bool | None = None
+    asked_for_all: bool = False
     sentinel_url: str | None = None
     crawl: CrawlResult | None = None
     document: Document | None = None
@@ -83,6 +87,7 @@ class Crawled:
 
     :param inventory: the sitemaps as just read; the state has those of the last run.
     :param full: nothing was recalled from earlier runs.
+    :param asked_for_all: every page was asked for; it may have answered "not modified".
     :param public_only: links to private hosts make a file unfit to be published.
     """
 
@@ -95,6 +100,7 @@ class Crawled:
     verdict: Verdict
     crawl: CrawlResult
     full: bool
+    asked_for_all: bool
     requests: int
     now: datetime
     retry_after: datetime | None = None
@@ -130,6 +136,13 @@ def our_fault(state: SiteState, reason: str, **more: Any) -> Survey:
     )
 
 
+def says_changed(verdict: Verdict, before: Inventory | None, now: Inventory) -> bool | None:
+    """A sitemap's word on whether its site changed; None where it proves nothing."""
+    if isinstance(verdict, Unknown):
+        return True if before is None and now.complete and now.entries else None
+    return isinstance(verdict, Changed)
+
+
 def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
     """The survey that a crawl comes to.
 
@@ -138,6 +151,8 @@ def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
     crawl, state, site = found.crawl, found.state, found.site
     common: dict[str, Any] = {
         "verdict": found.verdict,
+        "sitemap_says_changed": says_changed(found.verdict, state.inventory, found.inventory),
+        "asked_for_all": found.asked_for_all,
         "crawl": crawl,
         "requests": found.requests,
         "retry_after": max(filter(None, (found.retry_after, crawl.retry_after)), default=None),

@@ -50,10 +50,15 @@ async def run_tick(world: World) -> Summary:
 async def run_site(world: World, site: Site, *, force: bool = True, progress: Progress | None = None) -> Finished:
     """Recrawl one site now.
 
-    :raises StaleClaim: another process is working on it.
+    :raises StaleClaim: another process is working on it. :raises BudgetSpent: the crawls of the day are used up.
     """
+    settings = world.settings
     claim = await world.sites.claim_site(
-        site.id, lease_seconds=world.settings.lease_seconds, owner=OPERATOR, force=force
+        site.id,
+        lease_seconds=settings.lease_seconds,
+        owner=OPERATOR,
+        force=force,
+        crawls_a_day=settings.crawls_a_day,
     )
     if claim is None:
         raise StaleClaim(f"{site.base_url} is being crawled by another process; try again in a few minutes")

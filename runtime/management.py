@@ -50,7 +50,7 @@ async def _enroll(request: Request, world: World, _: str) -> Answer:
     site, new = await enroll.enroll(world, _fields(request), secret=secret)
     if not new and site.status is SiteStatus.ACTIVE:
         site = await _look_again(world, site)
-    elif new and site.status is SiteStatus.ACTIVE:
+    elif new and site.next_crawl_at == site.created_at:  # in a crowd it has a place of its own
         await start_run(world, Message(site_id=site.id))
     view = site_view(site)
     if site.webhook_secret == secret:

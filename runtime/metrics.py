@@ -47,5 +47,8 @@ itself, so one site that never ends cannot hide the others, nor stop the heart.
 STALE_SITES: Final = "StaleSites"
 """Active sites whose last successful check is more than two of their own intervals and a day ago, counted at a tick."""
 
+OVER_BUDGET_SITES: Final = "OverBudgetSites"
+"""Sites that are due and wait for the budget of crawls, counted at a tick; only where there is a budget."""
+
 MAINTENANCE: Final = "Maintenance"
 """Written by a person who works on the service: pages are held back while it is above zero."""

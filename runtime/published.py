@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from runtime import keys
 from runtime.document.model import Document
 from runtime.document.parse import parse
+from runtime.document.render import Rendered
 from runtime.ports import Publisher, Stored
 
 
@@ -22,6 +23,12 @@ class Published:
     def document(self) -> Document:
         """The whole document, whoever wrote it."""
         return parse(self.text, self.parts)
+
+    def is_whole(self, rendered: Rendered) -> bool:
+        """Whether readers get exactly what they should, section files included."""
+        if self.stored.body != rendered.text.encode():
+            return False
+        return sorted(self.parts.values()) == sorted(rendered.sections.values())
 
     @property
     def text(self) -> str:

@@ -14,7 +14,6 @@ from uuid import uuid4
 
 from runtime.commitment import commitment
 from runtime.crawl.visit import Progress
-from runtime.document.render import Rendered
 from runtime.enhancement import enhance
 from runtime.errors import (
     CorruptState,
@@ -29,8 +28,9 @@ from runtime.errors import (
 from runtime.judgement import Survey, failed, our_fault
 from runtime.models import Claim, Commit, Outcome, Site, SiteStatus
 from runtime.notify import after_run
+from runtime.policy import is_priced, reads_pages
 from runtime.ports import World
-from runtime.published import Published, read_published
+from runtime.published import read_published
 from runtime.publishing import publish
 from runtime.reading import Left
 from runtime.state import SiteState, decode, encode
@@ -139,9 +139,12 @@ async def settle(world: World, seen: Look, *, ours: str = "") -> Finished:
     result, site = seen.result, seen.claim.site
     if ours:
         result = our_fault(result.state, ours, requests=result.requests, retry_after=result.retry_after)
+    price = (await world.sites.budget()).price if is_priced(site, world.settings) else None
     commit = commitment(
         seen.claim,
         result,
+        settings=world.settings,
+        price=price,
         now=world.clock(),
         run_id=seen.run_id,
         tick_id=seen.tick_id,
@@ -183,8 +186,9 @@ async def _work(
     site = claim.site
     published = await read_published(world.publisher, site.base_url)
     stored = None if published is None else published.stored
+    forced = claim.forced or reads_pages(site, world.settings)
     result = await survey(
-        world, site, state, published, forced=claim.forced, now=world.clock(), deadline=deadline, progress=progress
+        world, site, state, published, forced=forced, now=world.clock(), deadline=deadline, progress=progress
     )
     world.events.event("step", step="surveyed", site_id=site.id, outcome=result.outcome)
     rendered = result.rendered
@@ -197,19 +201,12 @@ async def _work(
     outgoing = result.outgoing or rendered
     if not same:
         return result, await publish(world, claim, outgoing, stored)
-    if _is_whole(published, outgoing):
+    if published is not None and published.is_whole(outgoing):
         return result, None
     url = await publish(world, claim, outgoing, stored)
     reworded = result.state.descriptions != state.descriptions
     what = "its descriptions were written anew" if reworded else "its missing or altered file was put back"
     return replace(result, reason=f"the document is the same as before; {what}"), url
-
-
-def _is_whole(published: Published | None, rendered: Rendered) -> bool:
-    """Whether readers get exactly what they should, section files included."""
-    if published is None or published.stored.body != rendered.text.encode():
-        return False
-    return sorted(published.parts.values()) == sorted(rendered.sections.values())
 
 
 async def _remembered(world: World, site: Site) -> tuple[SiteState, bytes | None]:

@@ -43,7 +43,7 @@ async def survey(
     """Look at a site.
 
     :param published: the public object as it is; None when there is none.
-    :param forced: skip the sitemap's verdict (a webhook or a person asked).
+    :param forced: skip the sitemap's verdict (a webhook or a person asked, or the schedule wants the pages read).
     :param deadline: event-loop time after which nothing new is asked of the site; a crawl then goes on in another run.
     """
     limits, stale_days = world.settings.limits, world.settings.max_stale_days
@@ -78,6 +78,7 @@ async def survey(
             reason=spared,
             state=replace(state, inventory=_kept(state.inventory, reading.inventory)),
             verdict=verdict,
+            sitemap_says_changed=False,
             sentinel_url=reading.sentinel_url,
             requests=reading.requests + 1,
             retry_after=reading.not_before,
@@ -120,6 +121,7 @@ async def survey(
         verdict=verdict,
         crawl=replace(crawl, pages=tuple(pages)),
         full=recall.full,
+        asked_for_all=not recall.lastmods_believed and recall.resumed_since is None,
         requests=1 + reading.requests + crawl.requests + probes,
         now=now,
         retry_after=reading.not_before,

@@ -31,6 +31,8 @@ def site_view(site: Site) -> dict[str, Any]:
         "descLength": options.desc_length,
         "recrawlIntervalMinutes": options.recrawl_interval_minutes,
         "adaptive": options.adaptive,
+        "schedule": options.policy or "default",
+        "weight": options.weight,
         "requireSignature": options.require_signature,
         "include": list(options.include),
         "exclude": list(options.exclude),
@@ -44,6 +46,7 @@ def site_view(site: Site) -> dict[str, Any]:
         "last_error": site.last_error,
         "failure_count": site.failure_count,
         **{name: moment(getattr(site, name)) for name in SITE_TIMES},
+        "next_crawl_reason": site.next_crawl_reason,
     }
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from runtime import urls
-from runtime.errors import Misconfigured, NotFound, ServiceError, StaleClaim
+from runtime.errors import BudgetSpent, Misconfigured, NotFound, ServiceError, StaleClaim
 from runtime.models import Claim, Summary
 from runtime.own_fault import Tally
 from runtime.ports import Message, World
@@ -137,7 +137,13 @@ class _Batch:
         if message.claim is not None:
             claim = await world.sites.renew_lease(message.claim, lease_seconds=lease)
         else:
-            own = await world.sites.claim_site(message.site_id, lease_seconds=lease, owner=WORKER, force=message.force)
+            own = await world.sites.claim_site(
+                message.site_id,
+                lease_seconds=lease,
+                owner=WORKER,
+                force=message.force,
+                crawls_a_day=world.settings.crawls_a_day,
+            )
             if own is None:
                 world.events.event("message_dropped", site_id=message.site_id, code="busy")
                 return None
@@ -154,8 +160,8 @@ class _Batch:
         events = self.world.events
         try:
             yield
-        except (StaleClaim, NotFound) as error:
-            # Another worker has the site, or it was deleted: nothing is left to do for this message.
+        except (StaleClaim, NotFound, BudgetSpent) as error:
+            # Another worker has the site, it was deleted, or its row stays due until the budget allows: no message.
             events.event("message_dropped", site_id=message.site_id, code=error.code)
         except ServiceError as error:
             events.event("message_failed", site_id=message.site_id, code=error.code, detail=str(error))

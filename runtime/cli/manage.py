@@ -11,10 +11,12 @@ from runtime.cli.options import given, site_options
 from runtime.cli.progress import crawl_progress
 from runtime.cli.session import Session, emit, find_site, open_and_run
 from runtime.enroll import enroll as enroll_site
+from runtime.enroll import parse_options
 from runtime.errors import ServiceError
 from runtime.local import run_site
 from runtime.management import run_view, site_view
 from runtime.models import Outcome, Site, SiteStatus
+from runtime.outlook import outlook, outlook_lines
 from runtime.ports import World
 from runtime.versions import confirm as confirm_held
 from runtime.versions import rollback as roll_back
@@ -85,18 +87,36 @@ def sites(session: Session) -> None:
 @click.option("--file", "as_file", is_flag=True, help="Print the published file instead.")
 @click.pass_obj
 def show(session: Session, site: str, as_file: bool) -> None:
-    """Show SITE: what is published, when it was last looked at, when it will be again."""
+    """Show SITE: what is published, when it was last looked at, when it will be again, and why then."""
 
     async def work(world: World) -> tuple[dict[str, Any], str]:
         row = await find_site(world, site)
         stored = await world.publisher.read(keys.public(row.base_url))
-        return site_view(row), "" if stored is None else stored.body.decode()
+        expected = outlook(row, world.settings, await world.sites.budget(), world.clock())
+        return {**site_view(row), "outlook": expected}, "" if stored is None else stored.body.decode()
 
     view, text = open_and_run(session, work)
     if as_file:
         emit(session, {"llms_txt": text}, text.rstrip("\n"))
         return
-    emit(session, view, "\n".join(f"{name:24} {value}" for name, value in view.items() if value not in (None, [], "")))
+    shown = [(name, value) for name, value in view.items() if name not in ("outlook", "next_crawl_reason")]
+    shown += outlook_lines(view["outlook"])
+    emit(session, view, "\n".join(f"{name:24} {value}" for name, value in shown if value not in (None, [], "")))
+
+
+@click.command()
+@click.argument("site")
+@site_options
+@click.pass_obj
+def edit(session: Session, /, site: str, **values: Any) -> None:
+    """Change how SITE is crawled; what is not given stays. The next run goes by it."""
+
+    async def work(world: World) -> Site:
+        row = await find_site(world, site)
+        return await world.sites.update(row.id, options=parse_options(given(**values), row.options))
+
+    row = open_and_run(session, work)
+    emit(session, site_view(row), f"{row.base_url} is changed; the next look is at {row.next_crawl_at}")
 
 
 @click.command()
@@ -208,6 +228,7 @@ COMMANDS = (
     enroll,
     sites,
     show,
+    edit,
     runs,
     _change_status("pause", SiteStatus.PAUSED, "Stop looking at SITE until it is resumed."),
     _change_status("resume", SiteStatus.ACTIVE, "Look at SITE again, now."),

@@ -14,7 +14,9 @@ _DECORATORS = (
     click.option("--max-pages", type=int, help="Pages to list, 1 to 10,000 (default 50)."),
     click.option("--desc-length", type=int, help="Characters of a description, 50 to 2,000 (default 500)."),
     click.option("--interval", type=int, help="Minutes between recrawls, 60 to 525,600 (default 10,080)."),
-    click.option("--adaptive/--fixed", default=None, help="Learn the interval from the site's changes."),
+    click.option("--adaptive/--fixed", default=None, help="Let the interval follow the site's changes."),
+    click.option("--schedule", metavar="POLICY", help="fixed, ewma, learned, or default for the deployment's."),
+    click.option("--weight", type=float, help="How much its freshness counts under a budget (default 1)."),
     click.option("--include", multiple=True, metavar="GLOB", help="List only paths like docs/**; repeatable."),
     click.option(
         "--llm-enhance/--no-llm-enhance", default=None, help="Let a model write the descriptions (default: no)."
@@ -37,6 +39,8 @@ def given(**values: Any) -> dict[str, Any]:
         "desc_length": "descLength",
         "interval": "recrawlIntervalMinutes",
         "adaptive": "adaptive",
+        "schedule": "schedule",
+        "weight": "weight",
         "include": "include",
         "exclude": "exclude",
         "llm_enhance": "llmEnhance",

@@ -19,7 +19,7 @@ from runtime.cli.log import ConsoleEvents
 from runtime.errors import InputError, NotFound
 from runtime.models import Site
 from runtime.ports import World
-from runtime.settings import CrawlLimits, FetchPolicy, Settings
+from runtime.settings import CrawlLimits, FetchPolicy, Settings, scheduling
 from runtime.wiring import embedded_world
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
@@ -44,7 +44,7 @@ class Session:
         limits = CrawlLimits() if self.rate is None else replace(CrawlLimits(), requests_per_second=self.rate)
         networks = (*LOOPBACK, *PRIVATE) if self.allow_private else ()
         policy = FetchPolicy(allow_networks=networks, allow_any_port=self.allow_private)
-        return Settings(limits=limits, policy=policy)
+        return Settings(limits=limits, policy=policy, **scheduling(os.environ))
 
 
 def open_and_run(session: Session, work: Callable[[World], Awaitable[Any]]) -> Any:

@@ -267,7 +267,7 @@ async def test_f_81_a_schema_that_is_behind_stops_the_tick(home: Path, postgres:
     await sites.enroll(Enrollment(base_url=base(0), options=SiteOptions(), webhook_secret="whsec_x"))
     before = postgres.rows(database, "SELECT * FROM crawl_sites")
     postgres.execute(
-        "DROP FUNCTION public.claim_due_sites(integer, integer, text, integer, integer)", database=database
+        "DROP FUNCTION public.claim_due_sites(integer, integer, text, integer, integer, integer)", database=database
     )
 
     with pytest.raises(Misconfigured) as raised:

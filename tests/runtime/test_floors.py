@@ -25,8 +25,8 @@ GROUND = {
 DOORS = {"handlers", "cli", "local", "wiring", "paid", "doctor", "__main__"}
 ADAPTERS = {"web", "sites", "publish", "queues", "enhance"}
 USE_CASES = {
-    "judgement", "commitment", "enhancement",
-    "api", "live_crawl", "management", "enroll", "published", "dispatch", "work", "recrawl", "survey", "publishing", "versions", "notify",
+    "judgement", "evidence", "commitment", "enhancement",
+    "api", "live_crawl", "management", "enroll", "published", "budgeting", "dispatch", "work", "recrawl", "survey", "publishing", "versions", "notify",
     "crawl.crawler", "crawl.visit", "crawl.rules", "crawl.access", "crawl.twins", "sitemap.tree", "sitemap.conditional_read",
 }  # fmt: skip
 PURE_ADAPTER_ROOMS = {"web.gate", "web.addresses", "web.host"}

@@ -21,6 +21,17 @@ async def test_both_bounds_of_a_number_are_allowed(service: Service, name: str, 
     assert (changed.status, changed.body[name]) == (200, bounds[1])
 
 
+@pytest.mark.parametrize("schedule", ["fixed", "ewma", "learned", "default"])
+@pytest.mark.parametrize("weight", [0.01, 3, 100])
+async def test_a_schedule_and_a_weight_are_taken(service: Service, schedule: str, weight: float) -> None:
+    """At enrolment and by PATCH; `default` is the deployment's again."""
+    site = await service.enroll(BASE, schedule=schedule, weight=weight)
+    changed = await service.call("PATCH", f"/sites/{site['id']}", {"weight": 1, "schedule": "default"})
+
+    assert (site["schedule"], site["weight"]) == (schedule, weight)
+    assert (changed.status, changed.body["schedule"], changed.body["weight"]) == (200, "default", 1)
+
+
 NO_NUMBER: list[Any] = [None, True, "60", 60.0, 1e3, [60], {}]
 FLAGS = ("adaptive", "requireSignature", "enableAutoUpdate", "llmEnhance", "useBrightdata")
 NO_FLAG: list[Any] = [None, 1, "true", []]
@@ -39,6 +50,9 @@ BAD: list[tuple[str, Any]] = [
     ("notifyUrl", "http://169.254.169.254/latest"),
     ("notifyUrl", "https://hooks.example.com:22/"),
     ("notifyUrl", "https://hooks.example.com/" + "x" * 2_048),
+    *[("schedule", value) for value in (None, "", "daily", "FIXED", 1, True, ["fixed"])],
+    *[("weight", value) for value in (None, True, "1", 0, 0.001, 100.1, -1, 1e300, [1])],
+    ("policy", "learned"),
     ("maxpages", 5),
     ("max_pages", 5),
     ("webhook_secret", "whsec_mine"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from runtime.sample.site import SampleSite
@@ -96,3 +98,37 @@ def test_a_new_secret_is_shown_once(shell: Shell) -> None:
     assert rotated.startswith("whsec_")
     assert rotated != enrolled
     assert "whsec_" not in shell("show", shell.server.url, "--json").stdout + shell("sites", "--json").stdout
+
+
+def test_show_says_why_the_next_look_is_when_it_is(
+    shell: Shell, sample: SampleSite, snapshot: SnapshotAssertion
+) -> None:
+    """Rate, confidence, signals and reason, for people and as JSON; a choice of schedule holds from the next run on."""
+    shell("enroll", shell.server.url, "--max-pages", "100")
+    assert "every 7 days, as chosen" in shell("show", shell.server.url).stdout
+    edited = shell("edit", shell.server.url, "--schedule", "learned", "--weight", "3")
+    assert edited.code == 0, edited.stderr
+    sample.retitle("/guide/retries/", "Retries, and when to give up")
+    assert shell("recrawl", shell.server.url).code == 0
+
+    def without_numbers(text: str) -> str:
+        """What is believed is for the policy's own tests; here is how it is said."""
+        text = re.sub(r"[\d.]+( days| h| min| crawls)", r"N\1", shell.scrub(text))
+        return re.sub(r'(": )\d+\.\d+', r"\1N", text)
+
+    assert without_numbers(shell("show", shell.server.url).stdout) == snapshot(name="text")
+    shown = shell("show", shell.server.url, "--json").value
+    assert without_numbers(json.dumps(shown["outlook"], indent=1)) == snapshot(name="json")
+    assert (shown["schedule"], shown["weight"], shown["maxPages"]) == ("learned", 3, 100)
+
+    refused = shell("edit", shell.server.url, "--schedule", "daily")
+    assert (refused.code, refused.stderr) == (2, "error: schedule: must be one of default, fixed, ewma, learned\n")
+
+
+def test_a_budget_that_is_no_number_is_refused_by_name(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence with the variable and what it may be."""
+    monkeypatch.setenv("LLMS_CRAWL_USD_PER_MONTH", "two")
+    assert "LLMS_CRAWL_USD_PER_MONTH must be a positive number of dollars" in shell("sites").stderr
+    monkeypatch.setenv("LLMS_CRAWL_USD_PER_MONTH", "2.50")
+    monkeypatch.setenv("LLMS_SCHEDULE", "weekly")
+    assert "LLMS_SCHEDULE must be one of fixed, ewma, learned, not 'weekly'" in shell("sites").stderr

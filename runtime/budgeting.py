@@ -1,0 +1,71 @@
+"""Keeps the price of a crawl: found once, then moved a little every day, so that what is planned fits the budget.
+
+The gate (`Sites.claim_due`) keeps the budget whatever is planned; the price decides whose crawls it is spent on. No
+tick computes anything for all sites: the first price comes from a sample, and once a day the store adds up what the
+schedules plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from runtime.models import Budget, Outcome, Site, SiteStatus
+from runtime.policy import policy_of, schedule_settings
+from runtime.ports import World
+from runtime.scheduling import History
+from runtime.scheduling.budget import next_price, price_for
+from runtime.scheduling.decide import PLANNED
+from runtime.scheduling.history import LEARNED
+from runtime.scheduling.learned import plan
+from runtime.settings import Settings
+
+EVERY = timedelta(days=1)
+SAMPLE = 200
+"""Sites that the first price is found with."""
+
+TARGET, LEAST = 0.985, 0.1
+"""Shares of the budget that the price aims at: what webhooks leave, less a little for days busier than planned."""
+
+
+async def adapt_price(world: World) -> Budget:
+    """The budget as it stands, after its price was found or moved on if that is due.
+
+    :raises StoreDown: the rows cannot be read.
+    """
+    settings, now = world.settings, world.clock()
+    known = await world.sites.budget()
+    if settings.crawls_a_day is None or (known.priced_at is not None and now - known.priced_at < EVERY):
+        return known
+    planned = await world.sites.planned_crawls()
+    room = max(LEAST * settings.crawls_a_day, TARGET * settings.crawls_a_day - known.asked)
+    if known.price is not None:
+        price = next_price(known.price, planned, room)
+    else:
+        sites = [site for site in await world.sites.list_sites(limit=SAMPLE) if site.status is SiteStatus.ACTIVE]
+        if not sites:
+            return known
+        share = sum(map(_remembered, sites)) / planned if planned else 1.0
+        price = first_price(sites, room * min(1.0, share), settings, now)
+    await world.sites.set_price(price, after=known.priced_at)
+    world.events.event("crawl_priced", price=round(price, 3), planned_a_day=round(planned, 1), room=round(room, 1))
+    return await world.sites.budget()
+
+
+def first_price(sites: Sequence[Site], crawls_a_day: float, settings: Settings, now: datetime) -> float:
+    """The lowest price at which these sites together cost no more than `crawls_a_day`."""
+    return price_for(crawls_a_day, lambda price: sum(planned_at(site, price, settings, now) for site in sites))
+
+
+def planned_at(site: Site, price: float, settings: Settings, now: datetime) -> float:
+    """Crawls a day that a site would cost at a price; one whose policy knows no price costs what it does."""
+    if policy_of(site.options, settings) != LEARNED:
+        return 1_440 / site.options.recrawl_interval_minutes
+    history = History.of(site, Outcome.DEFERRED, failures=0, memory=site.schedule)  # an outcome that teaches nothing
+    history = replace(history, adaptive=True, weight=site.options.weight)
+    return plan(history, schedule_settings(LEARNED, price), now).crawls_a_day
+
+
+def _remembered(site: Site) -> float:
+    return site.schedule.get(PLANNED, 1_440 / site.options.recrawl_interval_minutes)
