@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_type_hints
 
 from cdk.rules import ANYTHING, ConfigError, Rule, between, one_of, pattern, read
+from runtime.dispatch import MAX_CLAIMS_PER_TICK
+from runtime.settings import POLICIES
 
 ARCHITECTURES = ("arm64", "x86_64")
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -25,6 +27,7 @@ _RATE = pattern(
     r"rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)",
     "a rate such as rate(6 hours) or rate(1 day)",
 )
+_USD = pattern(r"(?!0+(\.0+)?$)\d{1,9}(\.\d{1,6})?", "a positive number of dollars such as 2.50")
 _EMAIL = pattern(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address")
 _HOST = pattern(r"(?!-)[a-z0-9-]+(\.[a-z0-9-]+)+", "a host name such as llms.example.com")
 _URL = pattern(r"https?://[^/\s]+(/\S*[^/\s])?", "a URL without a slash at its end, such as https://pub-abc123.r2.dev")
@@ -49,6 +52,9 @@ class StageConfig:
     schedule_enabled: bool = rule(True)
     cron_secret_version: int = rule(1, between(1, 1_000_000))
     claim_batch: int = rule(100, between(1, 1_000))
+    site_schedule: str = rule(POLICIES[0], one_of(*POLICIES))
+    crawls_per_day: int | None = rule(None, between(1, 10_000_000))
+    crawl_usd_per_month: str | None = rule(None, _USD)
 
     architecture: str = rule("arm64", one_of(*ARCHITECTURES))
     python: str = rule("3.13", one_of(*PYTHONS))
@@ -106,6 +112,14 @@ class StageConfig:
     def visibility_timeout(self) -> int:
         """Six times the worker's timeout plus the batch window, as the Lambda guide on SQS asks for."""
         return 6 * self.worker_timeout + self.worker_batch_window
+
+    @property
+    def claims_per_tick(self) -> int:
+        """What the workers finish until the next tick, at a minute a batch: the backlog of an outage then drains at
+        their rate, and does not wait in the queue until its leases end.
+        """
+        finished = self.worker_max_concurrency * self.worker_batch_size * self.cadence_seconds // 60
+        return min(MAX_CLAIMS_PER_TICK, max(1_000, finished))
 
     @property
     def lease_seconds(self) -> int:
@@ -201,6 +215,10 @@ def problems(config: StageConfig) -> list[str]:
         (
             config.cadence_seconds > 86_400,
             f"-c schedule={config.schedule}: must be one day or less, so that a missing tick can be noticed",
+        ),
+        (
+            bool(config.crawls_per_day) and bool(config.crawl_usd_per_month),
+            "crawlsPerDay and crawlUsdPerMonth say the same in two ways: give one of them",
         ),
         (
             config.python == "3.11" and not local,

@@ -176,7 +176,13 @@ class AutoUpdatesStack(Stack):
             env.SELF_HOSTS: Fn.join(",", list(self_hosts)),
             env.LEASE_SECONDS: str(self.config.lease_seconds),
             env.CLAIM_BATCH: str(self.config.claim_batch),
+            env.CLAIMS_PER_TICK: str(self.config.claims_per_tick),
+            env.SCHEDULE: self.config.site_schedule,
         }
+        if self.config.crawls_per_day:
+            variables[env.CRAWLS_PER_DAY] = str(self.config.crawls_per_day)
+        if self.config.crawl_usd_per_month:
+            variables[env.CRAWL_USD_PER_MONTH] = self.config.crawl_usd_per_month
         if secrets.get(env.CRON_SECRET_ARN):
             # Warm processes remember secrets for minutes; the deploy that puts a new one into the rule ends them.
             variables[env.CRON_SECRET_VERSION] = str(self.config.cron_secret_version)

@@ -58,6 +58,10 @@ def test_the_keys_of_the_cdk_are_left_to_it() -> None:
         ({"allowNetworks": "everything"}, "must be CIDR blocks, comma-separated"),
         ({"workerBatchSize": "20", "workerBatchWindow": "0"}, "workerBatchSize over 10 needs workerBatchWindow"),
         ({"python": "3.11"}, "it is for stage=local"),
+        ({"siteSchedule": "weekly"}, "-c siteSchedule=weekly: must be one of fixed, ewma, learned"),
+        ({"crawlsPerDay": "0"}, "must be a whole number from 1 to 10,000,000, or none"),
+        ({"crawlUsdPerMonth": "0.00"}, "must be a positive number of dollars such as 2.50, or none"),
+        ({"crawlsPerDay": "5", "crawlUsdPerMonth": "2.50"}, "say the same in two ways: give one of them"),
         ({"account": "12345"}, "must be a 12-digit account number, or none"),
         ({"pageEmail": "ops"}, "must be an e-mail address, or none"),
         (
