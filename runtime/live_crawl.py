@@ -61,8 +61,14 @@ async def run_live(
     A site that cannot be read is not enrolled: the row of a new one goes again. One that had a row before keeps it.
     Where another run is at work already, it is that run's file that will be published.
     """
-    lease = world.settings.lease_seconds
-    claim = await world.sites.claim_site(site.id, lease_seconds=lease, owner=OWNER, force=True)
+    settings = world.settings
+    claim = await world.sites.claim_site(
+        site.id,
+        lease_seconds=settings.lease_seconds,
+        owner=OWNER,
+        force=True,
+        crawls_a_day=settings.crawls_a_day,
+    )
     if claim is None:
         say(live.log("Another run is crawling the site"))
         return _told(site, secret, say)
