@@ -70,7 +70,9 @@ class SimSite:
         return len({int(time * 1e3) % PAGES for time in listed})
 
     def unlisted_between(self, since: float, now: float) -> bool:
-        """Whether a change happened that the sitemap does not name."""
+        """Whether a change happened that the sitemap does not name; one that names everything hides nothing."""
+        if self.sitemap is Sitemap.ALWAYS:
+            return False
         changes = bisect_right(self.changes, now) - bisect_right(self.changes, since)
         return changes > bisect_right(self.listed, now) - bisect_right(self.listed, since)
 

@@ -58,8 +58,8 @@ def plan(history: History, settings: ScheduleSettings, now: datetime) -> Plan:
     known = Knowledge.of(history.memory).after(history, now)
     seen = known.rate_seen(history.interval)
     look = _interval(seen, history, settings, look=settings.look_cost, alarm=known.alarm)
-    if not known.asked and not known.silent:
-        look = min(look, ACQUAINTANCE)
+    if known.nothing_seen:
+        look = min(look, history.interval if known.silent else ACQUAINTANCE)
     crawls = cost(seen, look, look=settings.look_cost, alarm=known.alarm) * 1_440 / look
     if known.alarm >= USABLE_ALARM:
         return Plan(minutes=look, full=False, knowledge=known, belief=seen, crawls_a_day=crawls)

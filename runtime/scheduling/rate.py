@@ -24,8 +24,12 @@ GAPS = tuple(60.0 * 3.0**power for power in range(8))
 RATES = tuple(exp(log(1 / 1_576_800) + step * log(1_576_800 / 10) / 47) for step in range(48))
 """Changes a minute, from one in three years to one in ten minutes: where a belief is evaluated."""
 
-PRIOR_SPREAD = 1.8
-"""Standard deviation of the logarithm of an unknown rate: 19 of 20 are within a factor of 37 of the guess."""
+PRIOR_SPREAD = 1.6
+"""Standard deviation of the logarithm of an unknown rate: 19 of 20 are within a factor of 23 of the guess."""
+
+LEFT_ALONE = 0.2
+"""The share of sites that are expected not to change at all: many pages never do while they are watched (D. Fetterly et
+al., "A large-scale study of the evolution of web pages", WWW 2003). One change is enough to belong to the others."""
 
 PAGES_A_CHANGE, PAGES_WEIGHT = 2.0, 0.2
 """How many pages a further change touches, and how much of an observation their number is believed to be."""
@@ -114,7 +118,7 @@ class Watched:
         return Watched(self.quiet * kept, tuple(count * kept for count in self.found), self.told * kept)
 
     def belief(self, guess_minutes: float) -> Belief:
-        """What this says of the rate, if one change in `guess_minutes` was the guess beforehand (log-normal).
+        """What this says of the rate, if one change in `guess_minutes` was the guess beforehand.
 
         The Gamma distribution nearest to the posterior: with its mean, and the mean of its logarithm (T. Minka,
         "Estimating a Gamma distribution", 2002, for the closed form of the shape).
@@ -152,9 +156,11 @@ class Watched:
 
 @lru_cache(maxsize=4_096)
 def _prior(guess_minutes: float) -> tuple[float, ...]:
-    """The logarithm of the prior at `RATES`."""
+    """The logarithm of the prior at `RATES`: log-normal around the guess, and `LEFT_ALONE` at the lowest rate."""
     middle = -log(guess_minutes)
-    return tuple(-(((log_rate - middle) / PRIOR_SPREAD) ** 2) / 2 for log_rate in _LOG_RATES)
+    alive = [exp(-(((log_rate - middle) / PRIOR_SPREAD) ** 2) / 2) for log_rate in _LOG_RATES]
+    share = (1 - LEFT_ALONE) / sum(alive)
+    return tuple(log(max(share * weight + (0 if at else LEFT_ALONE), 1e-300)) for at, weight in enumerate(alive))
 
 
 def _sound(value: float) -> float:

@@ -22,8 +22,8 @@ HALF_LIFE_MINUTES = 180 * 1_440.0
 GUESS = 2.0
 """Before anything is known, a site is guessed to change once in two of its owner's intervals."""
 
-HIDDEN_GUESS = 10.0
-"""Before anything is known, changes that a sitemap hides are guessed to be ten times rarer than changes."""
+HIDDEN_GUESS = 20.0
+"""Before anything is known, changes that a sitemap hides are guessed to be twenty times rarer than changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +31,17 @@ class Knowledge:
     """The memory of the learned policy.
 
     `seen` are changes that a plain look found and no webhook announced, `hidden` those that the sitemap did not name.
-    Of `asked` looks that the sitemap could answer, `wrong` ones cost a crawl for nothing; `silent` is 1 while it has
-    no answer at all. Of the changes, `announced` came by webhook and `found` did not. `looked_at` and `read_at` are the
-    last look and the last full reading, in seconds since 1970; 0 is never.
+    Of `asked` looks that had nothing to find and that the sitemap could answer, `wrong` ones cost a crawl; `silent` is
+    1 while it has no answer at all. It named `named` changes, and with them all that had changed. Of the changes,
+    `announced` came by webhook and `found` did not. `looked_at` and `read_at` are the last look and the last full
+    reading, in seconds since 1970; 0 is never.
     """
 
     seen: Watched = field(default_factory=Watched)
     hidden: Watched = field(default_factory=Watched)
     asked: float = 0.0
     wrong: float = 0.0
+    named: float = 0.0
     silent: float = 0.0
     announced: float = 0.0
     found: float = 0.0
@@ -60,16 +62,27 @@ class Knowledge:
         return self.seen.as_numbers("seen") | self.hidden.as_numbers("hidden") | plain
 
     @property
+    def nothing_seen(self) -> bool:
+        """Whether no look has followed the first."""
+        return not (self.seen.quiet or self.found or self.announced)
+
+    @property
     def alarm(self) -> float:
-        """How likely a look reads the pages although nothing changed; 1 where no sitemap has answered yet."""
-        return 1.0 if self.silent or not self.asked else (self.wrong + 0.25) / (self.asked + 1)
+        """How likely a look reads the pages although nothing changed; 1 where no sitemap has answered yet.
+
+        A sitemap that says "now" at every request and one that tells the truth are common, one in between is rare: few
+        answers decide.
+        """
+        unknown = self.silent or not (self.asked or self.named)
+        return 1.0 if unknown else (self.wrong + 0.05) / (self.asked + 0.2)
 
     def rate_seen(self, interval: float) -> Belief:
         """How often a plain look has something to find."""
         return self.seen.belief(interval * GUESS)
 
     def rate_hidden(self, interval: float) -> Belief:
-        return self.hidden.belief(interval * GUESS * HIDDEN_GUESS)
+        """How often a change happens that the sitemap does not name: the rarer, the more it has named."""
+        return self.hidden.belief(interval * GUESS * HIDDEN_GUESS * (1 + round(self.named)))
 
     def after(self, history: History, now: datetime) -> Knowledge:
         """What is known after a look; a run that says nothing about the site (held, failed, deferred) adds nothing."""
@@ -89,11 +102,11 @@ class Knowledge:
         """With a look `gap` minutes after the last one."""
         changed, says = history.outcome is Outcome.UPDATED, history.sitemap_says_changed
         if history.announced:
-            return replace(self, announced=self.announced + 1) if changed else self.with_quiet(gap)
+            return self.with_announced(gap) if changed else self.with_quiet(gap)
         known = replace(self, silent=float(says is None))
-        if says is not None:
-            known = replace(known, asked=known.asked + 1, wrong=known.wrong + (says and not changed))
         if not changed:
+            if says is not None:
+                known = replace(known, asked=known.asked + 1, wrong=known.wrong + says)
             return known.with_quiet(gap)
         known = replace(known, found=known.found + 1)
         if says is False:
@@ -108,6 +121,14 @@ class Knowledge:
         """With nothing for a plain look to find in `gap` minutes."""
         return replace(self, seen=self.seen.after_quiet(gap))
 
+    def with_announced(self, gap: float) -> Knowledge:
+        """With a change that a webhook announced: that there was no other is believed as far as webhooks came so far.
+
+        The crawl cannot tell the changes of one gap apart; where every change is announced, none was missed.
+        """
+        covered = (self.announced + 1) / (self.announced + self.found + 2)
+        return replace(self, announced=self.announced + 1).with_quiet(gap * covered)
+
     def with_reading(self, history: History, gap: float) -> Knowledge:
         """With the pages read `gap` minutes after they were last read: was there a change that no sitemap named?"""
         changed, says = history.outcome is Outcome.UPDATED, history.sitemap_says_changed
@@ -116,7 +137,9 @@ class Knowledge:
             unlisted = False
         if unlisted is None or says is None:
             return self
-        return replace(self, hidden=self.hidden.after_change(gap) if unlisted else self.hidden.after_quiet(gap))
+        if unlisted:
+            return replace(self, hidden=self.hidden.after_change(gap))
+        return replace(self, hidden=self.hidden.after_quiet(gap), named=self.named + (changed and says))
 
     def forgetting(self, gap: float) -> Knowledge:
         """With what was learned faded by `gap` minutes."""
@@ -132,5 +155,5 @@ def _since(remembered: float, otherwise: float | None, now: datetime) -> float |
     return max(0.0, (seconds(now) - remembered) / 60)
 
 
-_COUNTS = ("asked", "wrong", "announced", "found")
+_COUNTS = ("asked", "wrong", "named", "announced", "found")
 _PLAIN = (*_COUNTS, "silent", "looked_at", "read_at")

@@ -234,7 +234,7 @@ def test_the_reason_can_be_read() -> None:
 
     assert reason.startswith("it changed; changes are found about every ")
     assert "its webhook announces 100% of its changes" in reason
-    assert "its sitemap spares 97% of needless crawls" in reason
+    assert "its sitemap spares 99% of needless crawls" in reason
     assert "a crawl has to save 25 h of staleness" in reason
     assert "the next look is in " in reason
 
