@@ -31,6 +31,7 @@ _DELAY: Final = frozenset({"crawl-delay", "crawl delay", "crawldelay"})
 _KNOWN: Final = _AGENT | _DISALLOW | _SITEMAP | _DELAY | {"allow"}
 
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
+_STAR: Final = re.compile(r"\*(?![A-Za-z0-9_*-])")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+")
 _SECONDS: Final = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 
@@ -151,9 +152,7 @@ def _utf8(body: bytes) -> bytes:
 def _token(value: bytes) -> str:
     """The product token of a user-agent line in lower case, `*`, or nothing (RFC 9309 2.2.1)."""
     text = value.decode("latin-1")
-    if text.startswith(ANYONE):
-        return ANYONE
-    return _agent_token(text)
+    return ANYONE if _STAR.match(text) else _agent_token(text)
 
 
 @lru_cache(maxsize=64)

@@ -89,4 +89,11 @@ def _base(text: str) -> object:
     return base, key
 
 
-TARGETS: Final = (Target("url", seeds, TOKENS, read, lambda answer: [re.sub(r"\w+", "w", str(answer))[:60]]),)
+def _features(answer: object) -> list[str]:
+    """Neighbouring marks of the resolved URL, and what enrolment says."""
+    assert isinstance(answer, tuple)
+    marks = re.sub(r"\w+", "w", str(answer[0]))
+    return [*{marks[at : at + 3] for at in range(len(marks))}, re.sub(r"\w+", "w", str(answer[1]))[:40]]
+
+
+TARGETS: Final = (Target("url", seeds, TOKENS, read, _features),)

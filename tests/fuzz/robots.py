@@ -103,7 +103,11 @@ def _groups(data: bytes) -> Groups:
         if kind == "agent":
             agents = agents if open_run else []
             open_run = True
-            token = "*" if value.startswith("*") else (re.match(r"[a-zA-Z0-9_-]*", value) or [""])[0].lower()
+            token = (
+                "*"
+                if value == "*" or re.match(r"\*[^a-zA-Z0-9_*-]", value)
+                else (re.match(r"[a-zA-Z0-9_-]*", value) or [""])[0].lower()
+            )
             if token and token not in agents:
                 agents.append(token)
                 groups.setdefault(token, [])
@@ -168,4 +172,11 @@ def _octets(text: str) -> str:
     return re.sub(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~/:?@!&'()+,;=*$-]", one, text)
 
 
-TARGETS: Final = (Target("robots", seeds, TOKENS, read, lambda answer: [str(answer)[:400]]),)
+def _features(answer: object) -> list[str]:
+    assert isinstance(answer, tuple)
+    verdicts, delays, sitemaps = answer
+    ours = "".join("-+"[allowed] for allowed in verdicts[0][: len(PATHS)])
+    return [ours, f"{verdicts[0] == verdicts[1]} {[delay is None for delay in delays]} {len(sitemaps).bit_length()}"]
+
+
+TARGETS: Final = (Target("robots", seeds, TOKENS, read, _features),)
