@@ -18,7 +18,8 @@ from runtime.scheduling import History
 from runtime.scheduling.budget import next_price, price_for
 from runtime.scheduling.decide import PLANNED
 from runtime.scheduling.history import LEARNED
-from runtime.scheduling.learned import plan
+from runtime.scheduling.learned import LONGEST, plan
+from runtime.scheduling.signals import Knowledge
 from runtime.settings import Settings
 
 EVERY = timedelta(days=1)
@@ -26,7 +27,14 @@ SAMPLE = 200
 """Sites that the first price is found with."""
 
 TARGET, LEAST = 0.985, 0.1
-"""Shares of the budget that the price aims at: what webhooks leave, less a little for days busier than planned."""
+"""Shares of the budget: the price aims at what webhooks leave of it, or what is kept for them (`Sites.claim_due`), less
+a little for days busier than planned; but at a tenth at the least."""
+
+MOST = 10 * LONGEST
+"""Minutes. Beyond it no site of a weight up to ten is looked at less, and the way back would be long."""
+
+ACQUAINTED = {"asked": 1.0, "wrong": 1.0, "seen_quiet": 1.0}
+"""The memory of a site whose sitemap is worth nothing: what is supposed of one that was not looked at twice."""
 
 
 async def adapt_price(world: World) -> Budget:
@@ -39,7 +47,8 @@ async def adapt_price(world: World) -> Budget:
     if settings.crawls_a_day is None or (known.priced_at is not None and now - known.priced_at < EVERY):
         return known
     planned = await world.sites.planned_crawls()
-    room = max(LEAST * settings.crawls_a_day, TARGET * settings.crawls_a_day - known.asked)
+    limit = settings.crawls_a_day
+    room = max(LEAST * limit, TARGET * (limit - max(known.asked, limit // 10)))
     if known.price is not None:
         price = next_price(known.price, planned, room)
     else:
@@ -48,6 +57,7 @@ async def adapt_price(world: World) -> Budget:
             return known
         share = sum(map(_remembered, sites)) / planned if planned else 1.0
         price = first_price(sites, room * min(1.0, share), settings, now)
+    price = min(MOST, price)
     await world.sites.set_price(price, after=known.priced_at)
     world.events.event("crawl_priced", price=round(price, 3), planned_a_day=round(planned, 1), room=round(room, 1))
     return await world.sites.budget()
@@ -62,7 +72,10 @@ def planned_at(site: Site, price: float, settings: Settings, now: datetime) -> f
     """Crawls a day that a site would cost at a price; one whose policy knows no price costs what it does."""
     if policy_of(site.options, settings) != LEARNED:
         return 1_440 / site.options.recrawl_interval_minutes
-    history = History.of(site, Outcome.DEFERRED, failures=0, memory=site.schedule)  # an outcome that teaches nothing
+    memory = dict(site.schedule)
+    if Knowledge.of(memory).nothing_seen:
+        memory |= ACQUAINTED  # the early look that makes acquaintance with a site is made once, at any price
+    history = History.of(site, Outcome.DEFERRED, failures=0, memory=memory)  # an outcome that teaches nothing
     history = replace(history, adaptive=True, weight=site.options.weight)
     return plan(history, schedule_settings(LEARNED, price), now).crawls_a_day
 

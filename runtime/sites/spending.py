@@ -23,11 +23,12 @@ KEPT = timedelta(days=2)
 LATELY = """
     SELECT coalesce(sum(crawls), 0) AS crawls, coalesce(sum(asked), 0) AS asked,
            (SELECT price FROM crawl_budget) AS price, (SELECT priced_at FROM crawl_budget) AS priced_at
-    FROM crawl_spending WHERE slot > :since
+    FROM crawl_spending WHERE last_at > :since
 """
 CHARGE = """
-    INSERT INTO crawl_spending (slot, crawls, asked) VALUES (:slot, :crawls, :asked)
-    ON CONFLICT (slot) DO UPDATE SET crawls = crawls + excluded.crawls, asked = asked + excluded.asked
+    INSERT INTO crawl_spending (slot, last_at, crawls, asked) VALUES (:slot, :now, :crawls, :asked)
+    ON CONFLICT (slot) DO UPDATE SET
+        last_at = max(last_at, excluded.last_at), crawls = crawls + excluded.crawls, asked = asked + excluded.asked
 """
 REFUND = "UPDATE crawl_spending SET crawls = max(0, crawls - 1) WHERE slot = :slot"
 PLANNED = """
@@ -50,8 +51,8 @@ def reserve(crawls_a_day: int) -> int:
 
 
 def lately(db: sqlite3.Connection, now: datetime) -> Budget:
-    """What was charged in the last 24 hours; a slot that is partly older counts whole."""
-    row = db.execute(LATELY, {"since": stamp(now - DAY - SLOT)}).fetchone()
+    """What was charged in the last 24 hours; a slot counts whole until its last crawl is a day old."""
+    row = db.execute(LATELY, {"since": stamp(now - DAY)}).fetchone()
     return rows.budget(dict(row))
 
 
@@ -93,7 +94,7 @@ def charge(db: sqlite3.Connection, claimed: Sequence[Row], crawls_a_day: int | N
         return None
     slot = stamp(slot_of(now))
     asked = sum(row["requested_at"] is not None for row in claimed)
-    db.execute(CHARGE, {"slot": slot, "crawls": len(claimed), "asked": asked})
+    db.execute(CHARGE, {"slot": slot, "now": stamp(now), "crawls": len(claimed), "asked": asked})
     db.execute("DELETE FROM crawl_spending WHERE slot < ?", (stamp(now - KEPT),))
     return slot
 

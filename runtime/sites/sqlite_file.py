@@ -106,6 +106,7 @@ ALTER TABLE crawl_sites ADD COLUMN charged_at TEXT;
 CREATE INDEX crawl_sites_new ON crawl_sites (id) WHERE last_checked_at IS NULL;
 CREATE TABLE crawl_spending (
     slot TEXT PRIMARY KEY,
+    last_at TEXT NOT NULL,
     crawls INTEGER NOT NULL CHECK (crawls >= 0),
     asked INTEGER NOT NULL CHECK (asked >= 0)
 ) WITHOUT ROWID;

@@ -32,9 +32,11 @@ create table public.webhook_messages (
 
 create index webhook_messages_expiry on public.webhook_messages (expires_at);
 
--- Crawls charged, counted in slots of ten minutes: 24 hours are at most 145 rows, whatever the number of sites.
+-- Crawls charged, counted in slots of ten minutes: 24 hours are at most 145 rows, whatever the number of sites. A slot
+-- counts whole until its last crawl is a day old.
 create table public.crawl_spending (
     slot timestamp with time zone primary key,
+    last_at timestamp with time zone not null,
     crawls integer not null check (crawls >= 0),
     asked integer not null check (asked >= 0)
 );

@@ -2,8 +2,7 @@
 -- PT429 that the budget is spent.
 
 -- The crawls that may still be charged now, null without a budget: never more than p_crawls_a_day in any 24 hours.
--- Whoever asks holds a lock to the end of its transaction, so that two cannot spend the same crawl. A slot that is
--- partly older than a day still counts whole.
+-- Whoever asks holds a lock to the end of its transaction, so that two cannot spend the same crawl.
 create function public.crawls_left(p_crawls_a_day integer) returns integer
 language plpgsql volatile set search_path = '' as $$
 begin
@@ -13,17 +12,19 @@ begin
     perform pg_catalog.pg_advisory_xact_lock(7266219041250336906);
     return greatest(0, p_crawls_a_day - (
         select coalesce(sum(crawls), 0) from public.crawl_spending
-        where slot > public.crawl_now() - interval '24 hours 10 minutes'
+        where last_at > public.crawl_now() - interval '24 hours'
     ));
 end $$;
 
 create function public.charge_crawls(
-    p_slot timestamp with time zone, p_crawls integer, p_asked integer
+    p_slot timestamp with time zone, p_now timestamp with time zone, p_crawls integer, p_asked integer
 ) returns void
 language plpgsql volatile set search_path = '' as $$
 begin
-    insert into public.crawl_spending as c (slot, crawls, asked) values (p_slot, p_crawls, p_asked)
-    on conflict (slot) do update set crawls = c.crawls + excluded.crawls, asked = c.asked + excluded.asked;
+    insert into public.crawl_spending as c (slot, last_at, crawls, asked) values (p_slot, p_now, p_crawls, p_asked)
+    on conflict (slot) do update set
+        last_at = greatest(c.last_at, excluded.last_at),
+        crawls = c.crawls + excluded.crawls, asked = c.asked + excluded.asked;
     delete from public.crawl_spending where slot < p_slot - interval '2 days';
 end $$;
 
@@ -75,8 +76,8 @@ end $$;
 
 -- Up to p_limit due sites, those that were asked for first, then the oldest, at most p_per_host of one host. With a
 -- budget every claim is charged, its last tenth is kept for sites that were asked for, and where not all of a window
--- may be claimed, those go first whose weight times lateness is the greatest. Each round looks at a window of the due rows
--- and locks no others; where a crowd of one host fills the window, the next round leaves that host out. The locked
+-- may be claimed, those go first whose weight times lateness is the greatest. Each round looks at a window of the due
+-- rows and locks no others; where a crowd of one host fills the window, the next round leaves that host out. The locked
 -- rows are materialized: in a sub-select that the planner may run again, LIMIT does not bound what is locked.
 create function public.claim_due_sites(
     p_limit integer, p_lease_seconds integer, p_owner text, p_per_host integer, p_slack_seconds integer,
@@ -173,7 +174,7 @@ begin
     end loop;
     if v_slot is not null and v_claims <> '[]' then
         perform public.charge_crawls(
-            v_slot, jsonb_array_length(v_claims),
+            v_slot, v_now, jsonb_array_length(v_claims),
             (select count(*) from jsonb_array_elements(v_claims) c where c ->> 'requested_at' is not null)::integer
         );
     end if;
@@ -201,7 +202,7 @@ begin
             raise exception 'budget_spent' using errcode = 'PT429';
         end if;
         v_slot := date_bin('10 minutes', v_now, timestamp with time zone 'epoch');
-        perform public.charge_crawls(v_slot, 1, (p_force or s.requested_at is not null)::integer);
+        perform public.charge_crawls(v_slot, v_now, 1, (p_force or s.requested_at is not null)::integer);
     end if;
     update public.crawl_sites set
         requested_at = case when p_force then coalesce(requested_at, v_now) else requested_at end,
@@ -316,7 +317,8 @@ end $$;
 
 revoke all on function
     public.write_run(public.crawl_sites, jsonb), public.quarantine(public.crawl_sites),
-    public.crawls_left(integer), public.charge_crawls(timestamp with time zone, integer, integer),
+    public.crawls_left(integer),
+    public.charge_crawls(timestamp with time zone, timestamp with time zone, integer, integer),
     public.refund_crawl(public.crawl_sites),
     public.claim_due_sites(integer, integer, text, integer, integer, integer),
     public.claim_site(uuid, integer, text, boolean, integer),
@@ -325,7 +327,8 @@ revoke all on function
 from public, anon, authenticated;
 grant execute on function
     public.write_run(public.crawl_sites, jsonb), public.quarantine(public.crawl_sites),
-    public.crawls_left(integer), public.charge_crawls(timestamp with time zone, integer, integer),
+    public.crawls_left(integer),
+    public.charge_crawls(timestamp with time zone, timestamp with time zone, integer, integer),
     public.refund_crawl(public.crawl_sites),
     public.claim_due_sites(integer, integer, text, integer, integer, integer),
     public.claim_site(uuid, integer, text, boolean, integer),

@@ -43,7 +43,7 @@ language sql stable set search_path = '' as $$
     select jsonb_build_object(
         'crawls', coalesce(sum(crawls), 0), 'asked', coalesce(sum(asked), 0),
         'price', (select price from public.crawl_budget), 'priced_at', (select priced_at from public.crawl_budget)
-    ) from public.crawl_spending where slot > public.crawl_now() - interval '24 hours 10 minutes'
+    ) from public.crawl_spending where last_at > public.crawl_now() - interval '24 hours'
 $$;
 
 -- What the active sites are expected to cost: what their schedules remember, else their intervals. Once a day.
