@@ -1,6 +1,6 @@
 """`python -m benchmarks.freshness`: the schedules side by side; prints the tables, draws the plots.
 
-With `--write` the tables go into docs/scheduling.md and the plots beside it.
+With `--write` the tables go into docs/scheduling.md and the plots beside it; without, the plots go to build/freshness.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import sys
 from pathlib import Path
 
 from benchmarks.freshness.compare import compare, curves
-from benchmarks.freshness.report import months, plot, replace_between, table
+from benchmarks.freshness.report import months, plot, replace_part, table
 from benchmarks.freshness.workload import WORKLOADS
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "scheduling.md"
 BUILD = Path(__file__).parents[2] / "build" / "freshness"
+CURVE_SITES, CURVE_DAYS = 600, 120.0
 
 
 def main() -> int:
@@ -23,28 +25,28 @@ def main() -> int:
     parser.add_argument("--days", type=float, default=180.0, help="simulated days (default 180)")
     parser.add_argument("--seed", type=int, default=7, help="the same seed gives the same table (default 7)")
     parser.add_argument("--workload", choices=sorted(WORKLOADS), action="append", help="only these (default all)")
-    parser.add_argument("--write", action="store_true", help="write into docs/scheduling.md and docs/scheduling/")
+    parser.add_argument("--write", action="store_true", help="write into docs/scheduling.md and draw beside it")
     chosen = parser.parse_args()
 
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    names = chosen.workload or list(WORKLOADS)
-    results = [compare(name, chosen.sites, chosen.days, chosen.seed, say) for name in names]
-    text = "\n\n".join(table(result) for result in results)
-    print(text)
-    folder = DOCS / "scheduling" if chosen.write else BUILD
-    folder.mkdir(parents=True, exist_ok=True)
-    for result in results:
-        slug = result.workload.replace(" ", "-")
-        series = curves(result.workload, min(1_000, chosen.sites), min(chosen.days, 120.0), chosen.seed)
-        drawing = plot(f"{result.workload.capitalize()}: freshness bought with crawls", "crawls a day and site", series)
-        (folder / f"{slug}-crawls.svg").write_text(drawing, "utf-8")
-        drawing = plot(f"{result.workload.capitalize()}: month by month at the same budget", "month", months(result))
-        (folder / f"{slug}-months.svg").write_text(drawing, "utf-8")
-    if chosen.write:
-        replace_between(DOCS / "scheduling.md", "<!-- freshness: start -->", "<!-- freshness: end -->", text)
-    say(f"plots are in {folder}")
+    for name in chosen.workload or list(WORKLOADS):
+        result = compare(name, chosen.sites, chosen.days, chosen.seed, say)
+        text = table(result)
+        print(f"## {name.capitalize()}\n\n{text}\n", flush=True)
+        slug = name.replace(" ", "-")
+        folder = DOCS if chosen.write else BUILD
+        folder.mkdir(parents=True, exist_ok=True)
+        series = curves(name, min(CURVE_SITES, chosen.sites), min(CURVE_DAYS, chosen.days), chosen.seed)
+        crawls = plot(f"{name.capitalize()}: freshness bought with crawls", "crawls a day and site", series)
+        (folder / f"scheduling-{slug}-crawls.svg").write_text(crawls, "utf-8")
+        by_month = plot(f"{name.capitalize()}: month by month at the same budget", "month", months(result))
+        (folder / f"scheduling-{slug}-months.svg").write_text(by_month, "utf-8")
+        if chosen.write:
+            body = f"{text}\n\n![Crawls](scheduling-{slug}-crawls.svg)\n\n![Months](scheduling-{slug}-months.svg)"
+            PAGE.write_text(replace_part(PAGE.read_text("utf-8"), name, body), "utf-8")
+        say(f"{name}: the plots are in {folder}")
     return 0
 
 

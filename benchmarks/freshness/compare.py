@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
-from benchmarks.freshness.policies import Oracle, Policy, Product, Rule, doubling, nutch, specified_ewma
+from benchmarks.freshness.oracle import Oracle
+from benchmarks.freshness.policies import Policy, Product, Rule, doubling, nutch, specified_ewma
 from benchmarks.freshness.simulate import Result, run
 from benchmarks.freshness.workload import DAY, WORKLOADS, SimSite
 
@@ -32,8 +33,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All lines of a workload. `budget` is crawls a day; `equal` says, for a fixed interval, what share of its crawls
-    the learned policy and the oracle need to be as fresh."""
+    """All lines of a workload. `budget` is crawls a day, `daily` the learned policy at the crawls of fixed 1 day;
+    `equal` says, for a fixed interval, what share of its crawls the learned policy and the oracle need to be as fresh.
+    """
 
     workload: str
     sites: int
@@ -41,6 +43,7 @@ class Comparison:
     budget: float
     as_they_are: list[Line]
     at_the_budget: list[Line]
+    daily: Line
     equal: dict[str, tuple[float, ...]]
 
     def share_of_oracle(self, name: str = BUDGETED) -> float:
@@ -102,14 +105,15 @@ def compare(workload: str, count: int, days: float, seed: int, say: Callable[[st
     learned = line(BUDGETED, Product("learned", price=price), crawls_a_day=whole, price=price)
     oracle = line("oracle", Oracle(fitted(Oracle, sample, days, share)))
     at_the_budget += [learned, oracle]
-    equal = {
-        name: tuple(_equal(sample, days, same, make) for make in (_learned, Oracle))
-        for name, same in {
-            line.name: run(sample, Product("fixed"), days=days, interval=interval)
-            for line, interval in zip(as_they_are[:2], (7 * DAY, DAY), strict=True)
-        }.items()
-    }
-    return Comparison(workload, count, days, budget, as_they_are, at_the_budget, equal)
+    share_daily = run(sample, Product("fixed"), days=days, interval=DAY).crawls / days
+    price = fitted(_learned, sample, days, share_daily)
+    daily = line("learned, at the crawls of fixed 1 day", Product("learned", price=price))
+    equal: dict[str, tuple[float, ...]] = {}
+    for name, interval in (("fixed 7 days", 7 * DAY), ("fixed 3 days", 3 * DAY), ("fixed 1 day", DAY)):
+        same = run(sample, Product("fixed"), days=days, interval=interval)
+        equal[name] = tuple(_equal(sample, days, same, make) for make in (_learned, Oracle))
+        say(f"{workload}: as fresh as {name} with {equal[name][0]:.1%} of its crawls, the oracle {equal[name][1]:.1%}")
+    return Comparison(workload, count, days, budget, as_they_are, at_the_budget, daily, equal)
 
 
 def _equal(sites: Sequence[SimSite], days: float, fixed: Result, make: Callable[[float], Policy]) -> float:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from math import exp, expm1
 from typing import Protocol
 
 from benchmarks.freshness.workload import DAY, SimSite, Sitemap
 from runtime.models import Outcome
 from runtime.scheduling import History, ScheduleSettings, decide
-from runtime.scheduling.value import best_interval
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SHORTEST, LONGEST = 60.0, 28 * DAY
@@ -137,57 +135,6 @@ def doubling(memory: Memory, look: Look) -> float:
     interval = memory.interval if memory.average is None else memory.average
     memory.average = min(LONGEST, max(SHORTEST, interval * (0.5 if look.changed else 2.0)))
     return memory.average
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A rate that is known for certain."""
-
-    rate: float
-
-    def outlook(self, minutes: float) -> tuple[float, float, float]:
-        expected = self.rate * minutes
-        unchanged = exp(-expected)
-        return unchanged, -expm1(-expected) / self.rate, expected * unchanged
-
-
-LOOK_COST = 0.02
-
-
-def ideal(site: SimSite, price: float) -> tuple[float, float | None]:
-    """Minutes between looks, and between full readings, for one who knows the rate and what the signals are worth."""
-    rate = site.rate * (1 - site.webhook)
-    listed = {Sitemap.HONEST: 1.0, Sitemap.PART: 2 / 3}.get(site.sitemap)
-    if listed is None:
-        return best_interval(Known(rate), price, SHORTEST, LONGEST, look=LOOK_COST), None
-    look = best_interval(Known(rate * listed), price, SHORTEST, LONGEST, look=LOOK_COST, alarm=0.0)
-    hidden = max(rate * (1 - listed), 1e-9)
-    return look, best_interval(Known(hidden), price, SHORTEST, LONGEST)
-
-
-class Oracle:
-    """Knows every site's rate and what its signals are worth, and spends the budget accordingly. It does not know when
-    the next change comes."""
-
-    def __init__(self, price: float) -> None:
-        self.price = price
-        self._ideal: dict[int, tuple[float, float | None]] = {}
-
-    def _of(self, site: SimSite) -> tuple[float, float | None]:
-        return self._ideal.setdefault(id(site), ideal(site, self.price))
-
-    def first(self, site: SimSite, memory: Memory, spread: float) -> float:
-        del site
-        return spread * memory.interval
-
-    def after(self, site: SimSite, memory: Memory, look: Look) -> tuple[float, bool]:
-        interval, full = self._of(site)
-        if full is None:
-            return interval, True
-        if look.crawled:
-            memory.numbers["read"] = look.now
-        left = memory.numbers.get("read", 0.0) + full - look.now
-        return min(interval, max(SHORTEST, left)), left <= interval
 
 
 def priced(policy: Product, price: float) -> None:

@@ -2,44 +2,73 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from benchmarks.freshness.compare import BUDGETED, Comparison, Line
 
 COLOURS = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#9c755f", "#e15759", "#333333")
+SHOWN = ("fixed 7 days", BUDGETED, "oracle")
 WIDTH, HEIGHT, LEFT, BOTTOM = 720, 400, 60, 50
 
 
 def table(comparison: Comparison) -> str:
-    """One workload: each policy as it is, and at the budget."""
+    """One workload: each policy as it is, at the budget, and who gets what of it."""
     lines = [
-        f"### {comparison.workload.capitalize()}: {comparison.sites:,} sites, {comparison.days:.0f} days",
+        f"{comparison.sites:,} sites, {comparison.days:.0f} days. GB read is at 1 MB a crawl and 5 kB a look.",
         "",
         "| policy | fresh | mean age | crawls a day | looks a day | GB read | busiest 24 h |",
-        "|---|---|---|---|---|---|---|",
-        *(_row(line, comparison) for line in comparison.as_they_are),
+        "|---|---:|---:|---:|---:|---:|---:|",
+        *(_row(line) for line in comparison.as_they_are),
+        _row(comparison.daily),
         f"| **at the crawls of fixed 7 days ({comparison.budget:,.0f} a day)** | | | | | | |",
-        *(_row(line, comparison) for line in comparison.at_the_budget),
+        *(_row(line) for line in comparison.at_the_budget),
         "",
-        f"With the budget, `learned` reaches {comparison.share_of_oracle():.1%} of the oracle's freshness"
-        f"{_late(comparison)}. "
-        + " ".join(
-            f"It is as fresh as {name} with {learned:.0%} of its crawls (the oracle: {oracle:.0%})."
-            for name, (learned, oracle) in comparison.equal.items()
-        ),
+        _reached(comparison),
+        "",
+        "| as fresh as | `learned` needs of its crawls | the oracle |",
+        "|---|---:|---:|",
+        *(f"| {name} | {learned:.0%} | {oracle:.0%} |" for name, (learned, oracle) in comparison.equal.items()),
+        "",
+        *kinds(comparison),
     ]
     return "\n".join(lines)
 
 
-def _row(line: Line, comparison: Comparison) -> str:
+def kinds(comparison: Comparison) -> list[str]:
+    """At the budget: freshness, and crawls a site and month that the schedule chose, by kind of site."""
+    lines = {line.name: line for line in comparison.at_the_budget if line.name in SHOWN}
+    names = sorted(lines["oracle"].result.by_kind)
+    if len(names) == 1:
+        return []
+    per_site = comparison.days * 1_440
+    rows = [
+        "| at the budget | sites |" + "".join(f" {name} | crawls a month |" for name in lines),
+        "|---|---:|" + "---:|" * 2 * len(lines),
+    ]
+    for name in names:
+        sites = lines["oracle"].result.by_kind[name][1] / per_site
+        row = f"| {name} | {sites:,.0f} |"
+        for line in lines.values():
+            fresh, minutes, crawls = line.result.by_kind[name]
+            row += f" {fresh / minutes:.1%} | {crawls / sites / comparison.days * 30:.2f} |"
+        rows.append(row)
+    return rows
+
+
+def _row(line: Line) -> str:
     result = line.result
     limit = f"{result.busiest:,}" + (" (the limit)" if line.name == BUDGETED else "")
     gigabytes = result.bytes_read / 1e9
     return (
         f"| {line.name} | {result.freshness:.1%} | {result.mean_age_hours:.1f} h | {line.crawls_a_day:,.0f} "
-        f"| {result.looks / comparison.days:,.0f} | {gigabytes:,.0f} | {limit} |"
+        f"| {result.looks / line.days:,.0f} | {gigabytes:,.0f} | {limit} |"
     )
+
+
+def _reached(comparison: Comparison) -> str:
+    share = comparison.share_of_oracle()
+    return f"With the budget, `learned` reaches {share:.1%} of the oracle's freshness{_late(comparison)}."
 
 
 def _late(comparison: Comparison) -> str:
@@ -97,17 +126,16 @@ def plot(title: str, across: str, series: Mapping[str, Sequence[tuple[float, flo
 
 def months(comparison: Comparison) -> dict[str, list[tuple[float, float]]]:
     """Freshness month by month at the budget: how fast the learned policy learns."""
-    wanted = ("fixed 7 days", BUDGETED, "oracle")
     return {
         line.name: [(number + 1.0, fresh / total) for number, (fresh, total) in enumerate(line.result.months) if total]
         for line in comparison.at_the_budget
-        if line.name in wanted
+        if line.name in SHOWN
     }
 
 
-def replace_between(path: Path, start: str, end: str, text: str) -> None:
-    """Put `text` between two marks of a file."""
-    whole = path.read_text("utf-8")
-    before, _, rest = whole.partition(start)
-    _, _, after = rest.partition(end)
-    path.write_text(f"{before}{start}\n\n{text}\n\n{end}{after}", "utf-8")
+def replace_part(page: str, name: str, body: str) -> str:
+    """The page with `body` between `<!-- made: name -->` and the next `<!-- end -->`; raises ValueError without."""
+    part = re.compile(rf"<!-- made: {re.escape(name)} -->.*?<!-- end -->", re.DOTALL)
+    if not part.search(page):
+        raise ValueError(f"the page has no part {name!r}")
+    return part.sub(lambda _: f"<!-- made: {name} -->\n\n{body}\n\n<!-- end -->", page)

@@ -28,7 +28,8 @@ CRAWL_BYTES, LOOK_BYTES = 1_000_000, 5_000
 class Result:
     """Sums over all sites: minutes fresh and stale, the integral of age, crawls, looks, the busiest 24 hours.
 
-    `crawls` are those that the schedule chose, `asked` those that a webhook asked for.
+    `crawls` are those that the schedule chose, `asked` those that a webhook asked for; `by_kind` has fresh minutes, all
+    minutes and crawls of each kind of site.
     """
 
     minutes: float = 0.0
@@ -147,6 +148,7 @@ def _look(row: _Row, policy: Policy, now: float, *, announced: bool, rng: random
     if crawled:
         result.asked += announced
         result.crawls += not announced
+        result.by_kind.setdefault(site.kind, [0.0, 0.0, 0.0])[2] += not announced
         changed = site.first_change_after(row.read) <= now
         pages = site.pages_between(row.read, now)
         unlisted = site.unlisted_between(row.read, now)
@@ -177,7 +179,7 @@ def _read(row: _Row, now: float, result: Result) -> None:
         result.months[month][0] += max(0.0, min(first, end) - start)
         result.months[month][1] += end - start
         month += 1
-    kind = result.by_kind.setdefault(row.site.kind, [0.0, 0.0])
+    kind = result.by_kind.setdefault(row.site.kind, [0.0, 0.0, 0.0])
     kind[0] += first - row.read
     kind[1] += now - row.read
     row.read = now

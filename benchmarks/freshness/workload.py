@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from benchmarks.freshness.histories import load
+
 DAY = 1_440.0
 PAGES = 40
 
@@ -155,25 +157,27 @@ def honest(count: int, days: float, seed: int) -> list[SimSite]:
 
 
 def replayed(count: int, days: float, seed: int) -> list[SimSite]:
-    """Documentation sites as their release notes tell: minor releases some weeks apart, fixes soon after each, quiet
-    ends of year. The shape is that of public changelogs; the dates are drawn, so that every seed is another fleet."""
+    """Real histories: of a changelog drawn at random, a stretch drawn at random; the hour of the day is drawn too. Half
+    of the sites have no sitemap, a quarter an honest one, a quarter call the webhook for 95 % of their changes."""
     rng = random.Random(seed)
     sites = []
-    for _ in range(count):
-        between = rng.choice((14, 30, 45, 90)) * DAY
-        time, times = rng.random() * between, []
-        while time < days * DAY:
-            times.append(time)
-            fix = time
-            for _ in range(rng.choice((0, 1, 1, 2, 3))):
-                fix += rng.expovariate(1 / (3 * DAY))
-                times.append(fix)
-            time += between * rng.uniform(0.6, 1.4)
-        times = sorted(time for time in times if time < days * DAY)
-        sites.append(SimSite("replayed", max(len(times), 0.5) / (days * DAY), tuple(times), sizes=(6,) * len(times)))
+    for number in range(count):
+        history = rng.choice(load())
+        start = history[0] + rng.random() * max(0.0, history[-1] - history[0] - days)
+        changes = tuple(sorted((day + rng.random() - start) * DAY for day in history if start <= day < start + days))
+        changes = tuple(time for time in changes if time < days * DAY)
+        site = SimSite(
+            "replayed, no sitemap", max(len(changes), 0.5) / (days * DAY), changes, sizes=(1,) * len(changes)
+        )
+        if number % 4 == 2:
+            site = replace(site, kind="replayed, honest sitemap", sitemap=Sitemap.HONEST, listed=changes)
+        if number % 4 == 3:
+            announced = tuple(time for time in changes if rng.random() < 0.95)
+            site = replace(site, kind="replayed, webhook", announced=announced, webhook=0.95)
+        sites.append(site)
     return sites
 
 
 WORKLOADS: dict[str, Callable[[int, float, int], list[SimSite]]] = {
-    "mixed": mixed, "honest sitemaps": honest, "releases": replayed,
+    "mixed": mixed, "honest sitemaps": honest, "replayed": replayed,
 }  # fmt: skip

@@ -6,7 +6,8 @@ from math import exp
 
 import pytest
 
-from benchmarks.freshness.policies import Look, Memory, Oracle, Product, Rule, doubling
+from benchmarks.freshness.oracle import Oracle
+from benchmarks.freshness.policies import Look, Memory, Product, Rule, doubling
 from benchmarks.freshness.simulate import run
 from benchmarks.freshness.workload import DAY, SimSite, Sitemap, mixed
 
