@@ -1,7 +1,8 @@
 """An address as a sitemap or a robots.txt gives it: trimmed, absolute, in the crawl's normal form.
 
 sitemaps.org wants absolute URLs. Real files also hold relative ones, which are resolved against the document's own URL
-(RFC 3986 5.2), and host names without a scheme, which are read as hosts and never joined as paths.
+(RFC 3986 5.2), and host names without a scheme, or behind a misspelled one (`https//`), which are read as hosts and
+never joined as paths.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _NORMAL: Final = re.compile(
 """URLs that `normalize` gives back as they are; most of every sitemap. Others take the long way."""
 
 _HOST: Final = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+([a-z]{2,24})(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE)
+_BROKEN_SCHEME: Final = re.compile(r"(https?)(?::/?(?!/)|:?/{3,}|//(?!/))", re.IGNORECASE)
 _SUFFIXES: Final = re.compile(
     r"aspx?|atom|cfm|cgi|css|csv|docx?|gif|gz|x?html?|jpe?g|jsp?|json|mdx?|pdf|php|png|rdf|rss|shtml|svg|txt|xml|ya?ml|zip",
     re.IGNORECASE,
@@ -40,8 +42,11 @@ def read_location(text: str, base: str) -> str | None:
         return text
     if not text or "\ufffd" in text:  # nothing, or bytes that were no text
         return None
-    host = _HOST.match(text)
-    if host and (not _SUFFIXES.fullmatch(host[1]) or text.lower().startswith("www.")):
+    scheme = _BROKEN_SCHEME.match(text)
+    host = _HOST.match(text, scheme.end() if scheme else 0)
+    if host and scheme:
+        text = f"{scheme[1]}://{text[scheme.end() :]}"
+    elif host and (not _SUFFIXES.fullmatch(host[1]) or text.lower().startswith("www.")):
         text = f"{base.partition(':')[0]}://{text}"
     absolute = resolve(base, text)
     if absolute is None:

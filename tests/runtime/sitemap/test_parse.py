@@ -139,6 +139,19 @@ def test_a_doctype_is_refused_and_no_entity_is_expanded() -> None:
     assert "DOCTYPE" in document.problems[0]
 
 
+def test_a_doctype_that_declares_nothing_is_passed_over() -> None:
+    """Its DTD is not asked for; an entity that only the DTD could know refuses the document."""
+    doctype = '<!DOCTYPE urlset SYSTEM "https://example.com/x.dtd">'
+    assert urls(read(doctype + HEAD + rows("/a") + "</urlset>")) == ["/a"]
+    assert read(doctype + HEAD + rows("/a", "/b&x;") + "</urlset>").kind == "invalid"
+
+
+@pytest.mark.parametrize("attributes", ["a=1", 'a="1" a="2"', "xmlns=https://x/schemas/sitemap/0.9", "a='1'b='2'"])
+def test_attributes_of_the_root_that_are_no_xml_are_forgiven(attributes: str) -> None:
+    """Only what they bind matters."""
+    assert urls(read(f"<urlset {attributes}>" + rows("/a") + "</urlset>")) == ["/a"]
+
+
 def test_elements_nested_without_end_are_refused() -> None:
     """Depth is bounded, so that a document of nothing but opening tags costs nothing."""
     assert read(HEAD + "<a>" * 100_000).kind == "invalid"
