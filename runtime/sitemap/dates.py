@@ -51,10 +51,10 @@ class Lastmod:
         return self.end + ANYWHERE if dated else self.end
 
 
-# A name may follow an offset (Go, RFC 5322 comments): +0200 CEST, +0200 (CEST).
+# A name may follow an offset (Go, RFC 5322 comments, RFC 9557): +0200 CEST, +0200 (CEST), +02:00[Europe/Berlin].
 _ZONE = (
     r"(?P<zone>[A-Za-z]{1,5}(?:[+-]\d{1,2}(?::?\d{2})?)?|[+-]\d{1,2}(?::?\d{2})?Z?)"
-    r"(?:\s+(?:[A-Z]{2,5}|[+-]\d{2,4}|\([^()]*\)))?"
+    r"(?:\s+(?:[A-Z]{2,5}|[+-]\d{2,4}|\([^()]*\))|\[[^\[\]]*\])?"
 )
 _TIME = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
@@ -79,8 +79,8 @@ _FORMS: Final = tuple(
         rf"{_YEAR}(?P<month>\d\d)(?P<day>\d\d)(?:T(?P<hour>\d\d)(?P<minute>\d\d)(?P<second>\d\d)?(?:{_ZONE})?)?",
         # RFC 5322, RFC 850 and their relatives: Wed, 01 May 2024 10:00:00 GMT; Wednesday, 01-May-24 10:00:00 GMT
         rf"(?:[A-Za-z]{{3,9}},?\s+)?{_DAY}[\s-]+{_NAME}[\s-]+(?P<year>\d{{4}}|\d{{2}})(?:,?\s+{_TIME}\s*(?:{_ZONE})?)?",
-        # May 1, 2024
-        rf"{_NAME}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}(?:,?\s+{_TIME}\s*(?:{_ZONE})?)?",
+        # May 1, 2024; Wednesday, May 1, 2024
+        rf"(?:[A-Za-z]{{3,9}},?\s+)?{_NAME}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}(?:,?\s+{_TIME}\s*(?:{_ZONE})?)?",
         # asctime and date(1): Wed May  1 10:00:00 UTC 2024
         rf"[A-Za-z]{{3}}\s+{_NAME}\s+{_DAY}\s+{_TIME}\s+(?:{_ZONE}\s+)?{_YEAR}",
         # Date.prototype.toString: Wed May 01 2024 10:00:00 GMT+0200 (Central European Summer Time)
@@ -100,6 +100,9 @@ _MONTHS: Final = {
     for name in (full, full[:3], full[:4])
 }  # fmt: skip
 _NAMED_ZONES: Final = {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+_MINUS: Final = {0x2010: "-", 0x2011: "-", 0x2212: "-"}
+"""Hyphens and the minus sign of ISO 8601 3.2.2."""
+
 _SPACES: Final = "\u200b\u200c\u200d\u2060\ufeff"
 
 
@@ -110,7 +113,7 @@ def parse_lastmod(text: str | None) -> Lastmod | None:
     """
     if not text or len(text) > MAX_LENGTH:
         return None
-    value = text.strip().strip(_SPACES).strip()
+    value = text.strip().strip(_SPACES).strip().translate(_MINUS)
     if _COMMON.fullmatch(value):
         return _read_common(value, text)
     for form in _FORMS:
