@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from runtime import urls
 from runtime.crawl.access import Access, read_access
@@ -23,10 +27,12 @@ from runtime.published import Published
 from runtime.reading import TRANSIENT_LEFT, Inventory
 from runtime.sitemap.compare import compare
 from runtime.sitemap.lastmod import LastmodTrust
-from runtime.sitemap.tree import read_inventory
+from runtime.sitemap.tree import InventoryReading, read_inventory
 from runtime.state import SiteState
 from runtime.timed import TimedWeb
 from runtime.verdicts import Changed, Unchanged, Unknown, Verdict
+
+T = TypeVar("T")
 
 
 async def survey(
@@ -59,50 +65,69 @@ async def survey(
     trust = LastmodTrust(**state.trust)
     fresh = not is_stale(state, site, now, stale_days)
     rules = Rules(web, site.base_url, limits)
-    rules.know(origin, access)
-    reading = await read_inventory(
-        web,
-        site.base_url,
-        robots_sitemaps=access.robots.sitemaps,
-        sentinel_url=site.sentinel_url,
-        previous=state.inventory,
-        limits=limits,
-        now=now,
-        trust=trust if fresh and not forced else None,
-    )
-    verdict = compare(state.inventory, reading.inventory, trust, now)
-    world.events.event("step", step="sitemaps_read", site_id=site.id)
-    if not forced and fresh and (spared := why_spared(verdict, site, state, published)):
-        return Survey(
-            outcome=Outcome.UNCHANGED_SITEMAP,
-            reason=spared,
-            state=replace(state, inventory=_kept(state.inventory, reading.inventory)),
-            verdict=verdict,
-            sitemap_says_changed=False,
-            sentinel_url=reading.sentinel_url,
-            requests=reading.requests + 1,
-            retry_after=reading.not_before,
-        )
+    await rules.know(origin, access)
     recall = (
-        _recall(state, verdict, trust, reading.carried, forced=forced)
+        _recall(state, trust, forced=forced)
         if fresh or state.resumed_since is not None
         else Recall(memory=state.memory)
     )
-    unlocker = world.unlocker if site.options.use_brightdata else None
-    unlocking = unlocking_for(unlocker, world.settings, state.unlocks, now, deadline)
-    crawl = await Crawler(
-        web=web,
-        base_url=site.base_url,
-        options=site.options,
-        rules=rules,
-        limits=limits,
-        now=now,
-        inventory=reading.inventory.entries,
-        recall=recall,
-        deadline=deadline,
-        progress=progress,
-        unlocking=unlocking,
-    ).run()
+
+    async def read_sitemaps() -> InventoryReading:
+        reading = await read_inventory(
+            web,
+            site.base_url,
+            robots_sitemaps=access.robots.sitemaps,
+            sentinel_url=site.sentinel_url,
+            previous=state.inventory,
+            limits=limits,
+            now=now,
+            trust=trust if fresh and not forced else None,
+        )
+        world.events.event("step", step="sitemaps_read", site_id=site.id)
+        return reading
+
+    async with _beside(read_sitemaps()) as sitemaps:
+
+        async def entries() -> Mapping[str, str | None]:
+            return (await sitemaps).inventory.entries
+
+        inventory: Mapping[str, str | None] | Callable[[], Awaitable[Mapping[str, str | None]]] = entries
+        verdict: Verdict | None = None
+        if recall.lastmods_believed or (fresh and not forced):
+            reading = await sitemaps
+            inventory = reading.inventory.entries
+            verdict = compare(state.inventory, reading.inventory, trust, now)
+            if not forced and fresh and (spared := why_spared(verdict, site, state, published)):
+                return Survey(
+                    outcome=Outcome.UNCHANGED_SITEMAP,
+                    reason=spared,
+                    state=replace(state, inventory=_kept(state.inventory, reading.inventory)),
+                    verdict=verdict,
+                    sitemap_says_changed=False,
+                    sentinel_url=reading.sentinel_url,
+                    requests=reading.requests + 1,
+                    retry_after=reading.not_before,
+                )
+            moved = verdict.touched if isinstance(verdict, Changed) else ()
+            recall = replace(recall, touched=reading.carried.union(moved))
+        unlocker = world.unlocker if site.options.use_brightdata else None
+        unlocking = unlocking_for(unlocker, world.settings, state.unlocks, now, deadline)
+        crawl = await Crawler(
+            web=web,
+            base_url=site.base_url,
+            options=site.options,
+            rules=rules,
+            limits=limits,
+            now=now,
+            inventory=inventory,
+            recall=recall,
+            deadline=deadline,
+            progress=progress,
+            unlocking=unlocking,
+        ).run()
+        reading = await sitemaps
+    if verdict is None:
+        verdict = compare(state.inventory, reading.inventory, trust, now)
     pages, probes = await with_twins(
         web,
         crawl.pages,
@@ -162,15 +187,23 @@ def is_stale(state: SiteState, site: Site, now: datetime, max_stale_days: int) -
     return now - last >= max(timedelta(days=max_stale_days), 4 * interval)
 
 
-def _recall(
-    state: SiteState, verdict: Verdict, trust: LastmodTrust, carried: frozenset[str], *, forced: bool
-) -> Recall:
+@asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
+    """Work that goes on while the block does something else, and no longer than the block."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _recall(state: SiteState, trust: LastmodTrust, *, forced: bool) -> Recall:
     """How far the memory may be relied on. A forced run asks for every page, and so does one that is to confirm a held
-    result; a 304 is then an answer, an unmoved lastmod is not. Nor is one of a sitemap that could not be read.
+    result; a 304 is then an answer, an unmoved lastmod is not.
     """
     return Recall(
         memory=state.memory,
-        touched=carried.union(verdict.touched if isinstance(verdict, Changed) else ()),
         lastmods_believed=trust.believed and not forced and state.held is None,
         validators_believed=not state.validators_lie,
         resumed_since=state.resumed_since,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from runtime import urls
 from runtime.crawl.frontier import Frontier
-from runtime.crawl.judge import judge_page
+from runtime.crawl.judge import entry_problem, judge_page
 from runtime.crawl.recall import Recall
 from runtime.crawl.rules import Rules
 from runtime.crawl.select import aliases_to_keep, old_versions, other_languages
@@ -37,7 +37,8 @@ class Crawler:
     """One crawl of one site.
 
     :param base_url: canonical, as enrolled.
-    :param inventory: page URL -> lastmod, as the sitemaps have them.
+    :param inventory: page URL -> lastmod, as the sitemaps have them. While they are still being read, the entry page
+        and what it links to are asked for; then `recall` may not depend on them.
     :param recall: what earlier runs remember, and how far it may be relied on.
     :param deadline: event-loop time after which no further page is asked for; the result is then incomplete.
     :param unlocking: the way around walls and shells, if there is one for this site.
@@ -49,7 +50,9 @@ class Crawler:
     rules: Rules
     limits: CrawlLimits
     now: datetime
-    inventory: Mapping[str, str | None] = field(default_factory=dict)
+    inventory: Mapping[str, str | None] | Callable[[], Awaitable[Mapping[str, str | None]]] = field(
+        default_factory=dict
+    )
     recall: Recall = field(default_factory=Recall)
     deadline: float | None = None
     progress: Progress | None = None
@@ -73,7 +76,7 @@ class Crawler:
             return CrawlResult(
                 left_out=(LeftOut(home.url, reason, detail),),
                 complete=False,
-                problem=_entry_problem(reason, detail),
+                problem=entry_problem(reason, detail),
                 requests=visitor.requests,
                 bytes_read=visitor.bytes_read,
                 retry_after=visitor.not_before,
@@ -82,27 +85,33 @@ class Crawler:
         self.rules.scope = urls.adopted_base(self.base_url, landed)
         frontier = Frontier(landed, self.options, self.limits)
         frontier.seen |= {landed, frontier.identity(home.url) or landed}
-        visitor.recall = self._on_origin(frontier)
+        if isinstance(self.inventory, Mapping):
+            self._know(self.inventory, frontier, visitor)
         self._take(frontier, replace(home, url=landed))
-        frontier.add_inventory(self.inventory)
         await self._drain(frontier, visitor)
         return self._finish(frontier, visitor, landed)
 
-    def _on_origin(self, frontier: Frontier) -> Recall:
-        """The recall with every URL on the origin that answered: the sitemap may write the site in another way."""
-        placed = {url: frontier.identity(url) for url in self.inventory}
-        return replace(
-            self.recall,
-            lastmods={url: self.inventory[raw] for raw, url in placed.items() if url is not None},
-            touched=frozenset(url for raw in self.recall.touched if (url := frontier.identity(raw)) is not None),
+    def _know(self, inventory: Mapping[str, str | None], frontier: Frontier, visitor: Visitor) -> None:
+        """Recall with every URL on the origin that answered: the sitemap may write the site in another way."""
+        placed = {url: frontier.identity(url) for url in inventory}
+        visitor.know(
+            replace(
+                self.recall,
+                lastmods={url: inventory[raw] for raw, url in placed.items() if url is not None},
+                touched=frozenset(url for raw in self.recall.touched if (url := frontier.identity(raw)) is not None),
+            )
         )
 
     async def _drain(self, frontier: Frontier, visitor: Visitor) -> None:
         window: deque[asyncio.Task[Visit]] = deque()
         try:
+            if not isinstance(self.inventory, Mapping):
+                self._fill(window, frontier, visitor)
+                self.inventory = await self.inventory()
+                self._know(self.inventory, frontier, visitor)
+            frontier.add_inventory(self.inventory)
             while True:
-                while (url := self._next(frontier, visitor, len(window))) is not None:
-                    window.append(asyncio.ensure_future(visitor.visit(url)))
+                self._fill(window, frontier, visitor)
                 if not window:
                     self._problem = self._problem or (LATE if visitor.late else "")
                     return
@@ -116,6 +125,10 @@ class Crawler:
             for task in window:
                 task.cancel()
             await asyncio.gather(*window, return_exceptions=True)
+
+    def _fill(self, window: deque[asyncio.Task[Visit]], frontier: Frontier, visitor: Visitor) -> None:
+        while (url := self._next(frontier, visitor, len(window))) is not None:
+            window.append(asyncio.ensure_future(visitor.visit(url)))
 
     def _next(self, frontier: Frontier, visitor: Visitor, in_flight: int) -> str | None:
         """The next URL to ask for. No more are under way than could still be kept, so that a limit wastes nothing."""
@@ -233,15 +246,3 @@ def _page(url: str, reading: PageReading) -> Page:
         site_name=reading.site_name,
         language=reading.language,
     )
-
-
-def _entry_problem(reason: Left, detail: str) -> str:
-    """The sentence an operator reads when a site cannot be entered."""
-    sentences = {
-        Left.ROBOTS: "robots.txt does not allow us to read the entry page",
-        Left.OFF_SITE: f"the entry page leads to another site ({detail})",
-        Left.LOGIN: f"the entry page asks for a login ({detail})",
-        Left.UNREACHABLE: f"the site does not answer ({detail})",
-        Left.REFUSED: f"the address of the site is not allowed ({detail})",
-    }
-    return sentences.get(reason, f"the entry page cannot be read ({detail or reason})")

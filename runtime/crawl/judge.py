@@ -45,3 +45,15 @@ def judge_page(reading: PageReading, *, redirected: bool) -> tuple[Left, str] | 
     if not reading.title and not reading.h1 and reading.visible_chars == 0:
         return Left.EMPTY, "no title and no text"
     return None
+
+
+def entry_problem(reason: Left, detail: str) -> str:
+    """The sentence an operator reads when a site cannot be entered."""
+    sentences = {
+        Left.ROBOTS: "robots.txt does not allow us to read the entry page",
+        Left.OFF_SITE: f"the entry page leads to another site ({detail})",
+        Left.LOGIN: f"the entry page asks for a login ({detail})",
+        Left.UNREACHABLE: f"the site does not answer ({detail})",
+        Left.REFUSED: f"the address of the site is not allowed ({detail})",
+    }
+    return sentences.get(reason, f"the entry page cannot be read ({detail or reason})")

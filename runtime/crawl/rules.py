@@ -23,13 +23,10 @@ class Rules:
         self.scope = site
         self._access: dict[str, asyncio.Task[Access]] = {}
 
-    def know(self, origin: str, access: Access) -> None:
-        """Use a robots.txt that was read already."""
-
-        async def known() -> Access:
-            return access
-
-        self._access[origin] = asyncio.ensure_future(known())
+    async def know(self, origin: str, access: Access) -> None:
+        """Use a robots.txt that was read already; its pace holds from now on."""
+        self._access[origin] = asyncio.ensure_future(self._slowed(origin, access))
+        await self._access[origin]
 
     async def access(self, url: str) -> Access:
         parts = urlsplit(url)
@@ -54,7 +51,10 @@ class Rules:
         return None if access.robots.allowed(url) else Left.ROBOTS
 
     async def _read(self, origin: str) -> Access:
-        access = await read_access(self._web, origin, self._limits)
+        return await self._slowed(origin, await read_access(self._web, origin, self._limits))
+
+    async def _slowed(self, origin: str, access: Access) -> Access:
+        """The same, once its Crawl-delay is kept."""
         delay = access.robots.crawl_delay()
         if delay:
             await self._web.set_pace(urls.host_of(origin), min(delay, self._limits.max_crawl_delay_seconds))

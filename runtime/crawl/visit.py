@@ -42,7 +42,7 @@ class Visit:
 class Visitor:
     """Visits the pages of one crawl and counts what that took.
 
-    `recall` is set by the crawler once it knows the site's origin; until then every page is fetched. `memory` is what
+    `recall` is set by `know` once the crawler knows the site's origin and sitemaps. `memory` is what
     the next run may recall.
     """
 
@@ -65,6 +65,13 @@ class Visitor:
 
     def __post_init__(self) -> None:
         self._read_at = stamp(self.now)
+
+    def know(self, recall: Recall) -> None:
+        """Use a recall from now on. What was read before it was known gets the lastmods that it has."""
+        self.recall = recall
+        for url, known in self.memory.items():
+            if (lastmod := recall.lastmods.get(url)) != known.lastmod:
+                self.memory[url] = replace(known, lastmod=lastmod)
 
     async def enter(self, url: str) -> Visit:
         """The entry page: always asked for, as proof that the site is there. It may move within the host pair."""
