@@ -46,6 +46,7 @@ def read(data: bytes) -> object:
         other = urls.resolve(base, href, encoding=encoding)
         claim(other is None or urls.resolve(other, "") == other, f"resolved in {encoding}: {other!r} is not normal")
     found = urls.resolve(base, href)
+    claim(isinstance(urls.matches(href, base), bool) and urls.matches("/**", base) in (True, False), "no verdict: ")
     return [_judge(url) for url in (found, urls.resolve(document_base(base, href), "x"))], _base(base), _base(href)
 
 

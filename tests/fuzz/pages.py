@@ -14,7 +14,7 @@ from runtime.crawl.page import is_page_type, read_page
 from runtime.reading import PageReading
 from runtime.settings import CrawlLimits
 from runtime.urls import normalize
-from tests.fuzz.sitemaps import DATA, cases
+from tests.fuzz.sitemaps import body_of, cases
 from tests.fuzz.target import Target, claim
 
 URL: Final = "https://example.com/docs/page.html?q=1"
@@ -33,7 +33,10 @@ TOKENS: Final = tuple(
         "<h1>", "</h1>", "<main>", "<article>", "<nav>", "<br>", "<!--", "-->", "--!>", "<![CDATA[", "]]>", '<?xml encoding="', "?>", "&amp;",
         "&#0;", "&#xD800;", "&#x110000;", "&notit;", "&amp;lt;", "javascript:alert(1)", "data:text/html,x", "//other.example/", "?x=é", "..",
         "content-type: text/html; charset=", "x-robots-tag: ", "link: <", ">; rel=canonical", "refresh: 0; url=", "\n\n", "\r\n", ' class="',
-        " hidden", "<input type=password>", "<div id=root></div>", "<x-y>", " a=b", "This paragraph is long enough to describe the page well.",
+        " hidden", "<input type=password>", "<div id=root></div>", "<x-y>", " a=b", "<div class=cookie-banner>", "<p hidden>", "<blockquote>", "<ul id=nav>", "日本語の段落はここに続きます。", "<div id=challenge-form>",
+        "<header>", "<script src=/cdn-cgi/challenge-platform/h/b/orchestrate>", "cf-mitigated: challenge\n", "404 Not Found", "big5", "euc-jp",
+        "<iframe src=/_Incapsula_Resource>", "<meta http-equiv=content-language content=de>", " lang=de", "hz-gb-2312",
+        "This paragraph is long enough to describe the page well.",
     )
 )  # fmt: skip
 
@@ -41,14 +44,13 @@ TOKENS: Final = tuple(
 def seeds() -> list[bytes]:
     found = []
     for given in cases("page"):
-        body = (DATA / given["file"]).read_bytes()
-        headers = [
-            f"{name}: {one}"
+        listed = [
+            (name, one)
             for name, value in given.get("headers", {}).items()
             for one in ([value] if isinstance(value, str) else value)
         ]
-        if len(body) <= 20_000:
-            found.append("\n".join(headers).encode("latin-1") + b"\n\n" + body)
+        head = "\n".join(f"{name}: {value}" for name, value in listed)
+        found.append(head.encode("latin-1") + b"\n\n" + body_of(given))
     return found
 
 

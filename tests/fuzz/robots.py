@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from runtime.crawl.robots import Robots
 from runtime.urls import normalize
-from tests.fuzz.sitemaps import DATA, cases
+from tests.fuzz.sitemaps import body_of, cases
 from tests.fuzz.target import Target, claim
 
 URL: Final = "https://example.com/robots.txt"
@@ -33,9 +33,7 @@ _NAMES: Final = {
 
 
 def seeds() -> list[bytes]:
-    names = [given["file"] for given in cases("match", "crawl_delay", "robots_sitemaps")]
-    bodies = [(DATA / name).read_bytes() for name in names]
-    return [body for body in bodies if len(body) <= 20_000]
+    return [body_of(given) for given in cases("match", "crawl_delay", "robots_sitemaps")]
 
 
 def read(data: bytes) -> object:

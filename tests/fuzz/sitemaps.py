@@ -27,9 +27,9 @@ from runtime.urls import normalize
 from runtime.web.decode import Body, CorruptEncoding
 from tests.fuzz.target import Target, claim
 
-DATA: Final = Path(__file__).parents[1] / "data" / "web"
+DATA: Final = Path(__file__).parents[1] / "data"
 URL: Final = "https://example.com/docs/sitemap.xml"
-LIMITS: Final = CrawlLimits(sitemap_urls=200, sitemap_index_children=50, sitemap_bytes=200_000)
+LIMITS: Final = CrawlLimits(sitemap_urls=20, sitemap_index_children=10, sitemap_bytes=6_000)
 XML: Final = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
 
 TOKENS: Final = tuple(
@@ -57,19 +57,25 @@ DATES: Final = tuple(
 
 
 def cases(*ops: str) -> Iterator[dict[str, Any]]:
-    for line in (DATA / "cases.jsonl").read_text(encoding="utf-8").splitlines():
-        case = json.loads(line)
-        if case["op"] in ops:
-            yield case["input"]
+    """The inputs of the corpora; each has its folder as `root`."""
+    for root in (DATA / "web", DATA / "web-more"):
+        for line in (root / "cases.jsonl").read_text(encoding="utf-8").splitlines():
+            case = json.loads(line)
+            if case["op"] in ops:
+                yield case["input"] | {"root": root}
+
+
+def body_of(given: dict[str, Any]) -> bytes:
+    """The file of a case, unless it is too large to begin with."""
+    body = (given["root"] / given["file"]).read_bytes()
+    return body if len(body) <= 20_000 else b""
 
 
 def seeds() -> list[bytes]:
     found = []
     for given in cases("parse"):
-        body = (DATA / given["file"]).read_bytes()
-        if len(body) <= 20_000:
-            kind = (given.get("headers") or {}).get("content-type", "")
-            found.append((kind if isinstance(kind, str) else kind[0]).encode("latin-1") + b"\n" + body)
+        kind = (given.get("headers") or {}).get("content-type", "")
+        found.append((kind if isinstance(kind, str) else kind[0]).encode("latin-1") + b"\n" + body_of(given))
     return found
 
 
@@ -149,23 +155,26 @@ def _judge_peer(body: bytes, source: Source, whole: SitemapDocument) -> None:
         root = etree.fromstring(text, XML)
     except (etree.XMLSyntaxError, ValueError):
         return
-    if root.tag.rpartition("}")[2] != "urlset" or any(element.prefix for element in root.iter(etree.Element)):
-        return
-    found: list[str] = []
-    for entry in root:
-        if isinstance(entry.tag, str) and etree.QName(entry).localname.lower() == "url":
-            locations = [
-                loc for loc in entry if isinstance(loc.tag, str) and etree.QName(loc).localname.lower() == "loc"
-            ]
-            if any(len(loc) for loc in entry):
-                return  # elements within a location are read as their text by nobody
-            read = (read_location("".join(map(str, loc.itertext(etree.Element))), URL) for loc in locations)
-            found += [url for url in read if url is not None]
-            if not any(isinstance(child.tag, str) for child in entry) and (
-                bare := read_location(entry.text or "", URL)
-            ):
-                found.append(bare)
+    elements = list(root.iter(etree.Element))
+    if len({(element.prefix, etree.QName(element).namespace) for element in elements}) > 1 or root.prefix:
+        return  # other vocabularies
+    found = [url for text in _locations(root) if (url := read_location(text, URL)) is not None]
     claim(found == [url for url, _ in whole.entries], f"lxml finds other locations: {found} {whole.entries}")
+
+
+def _locations(root: etree._Element) -> Iterator[str]:
+    """The texts of the locations of all entries, or of entries that are nothing but text."""
+    for entry in root.iterchildren(etree.Element):
+        if _name(entry) in ("urlset", "sitemapindex"):
+            yield from _locations(entry)
+        elif _name(entry) == "url":
+            children = list(entry.iterchildren(etree.Element))
+            places = [child for child in children if _name(child) == "loc"] if children else [entry]
+            yield from ("".join(map(str, place.itertext(etree.Element))) for place in places)
+
+
+def _name(element: etree._Element) -> str:
+    return etree.QName(element).localname.lower()
 
 
 def _judge_cut(body: bytes, kind: str, whole: SitemapDocument, seed: int) -> None:

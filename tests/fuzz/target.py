@@ -19,6 +19,8 @@ class Target:
     tokens: Sequence[bytes]
     read: Callable[[bytes], object]
     features: Callable[[object], Sequence[str]] = lambda _: ()
+    seconds: float = 0.5
+    """CPU time that a small input may take, on a slow machine."""
 
 
 def claim(right: object, message: str) -> None:
