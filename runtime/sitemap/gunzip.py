@@ -12,8 +12,10 @@ _INPUT: Final = 1 << 16
 _FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16
 
 
-def gunzip(data: bytes, damaged: Callable[[str], None], remark: Callable[[str], None]) -> Iterator[bytes]:
-    """The content in pieces of at most `PIECE` bytes.
+def gunzip(
+    data: bytes, damaged: Callable[[str], None], remark: Callable[[str], None], *, size: int = PIECE
+) -> Iterator[bytes]:
+    """The content in pieces of at most `size` bytes.
 
     :param damaged: told when the stream ends early or cannot be read on; what came before is given.
     :param remark: told about a checksum that does not fit; the data is given all the same.
@@ -25,14 +27,14 @@ def gunzip(data: bytes, damaged: Callable[[str], None], remark: Callable[[str], 
         inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         piece, waiting = b"", b""
         while not inflater.eof:
-            if not waiting and len(piece) < PIECE:
+            if not waiting and len(piece) < size:
                 waiting = data[at : at + _INPUT]
                 at += len(waiting)
                 if not waiting:
                     damaged("the gzip stream ends early")
                     return
             try:
-                piece = inflater.decompress(waiting, PIECE)
+                piece = inflater.decompress(waiting, size)
             except zlib.error:
                 damaged("the gzip stream is damaged")
                 return

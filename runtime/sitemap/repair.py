@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import re
 from typing import Final
-from xml.sax.saxutils import quoteattr
 
 _ILLEGAL: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TOKEN: Final = re.compile(
@@ -30,7 +29,8 @@ def repair(text: str) -> str:
 def _namespaces_only(root: re.Match[str]) -> str:
     """The root's start tag with what it binds, each prefix once."""
     bound = {name: double or single or bare for name, double, single, bare in reversed(_BINDING.findall(root[2]))}
-    return f"<{root[1]}{''.join(f' {name}={quoteattr(value)}' for name, value in bound.items())}>"
+    bindings = (f' {name}="{value.replace(chr(34), "&quot;")}"' for name, value in bound.items())
+    return f"<{root[1]}{''.join(bindings)}>"
 
 
 def _meant(found: re.Match[str]) -> str:

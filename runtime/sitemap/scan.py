@@ -13,7 +13,7 @@ from itertools import repeat
 from typing import Final
 
 from runtime.sitemap.elements import Entry
-from runtime.sitemap.location import MAX_PLAIN, read_location
+from runtime.sitemap.location import read_location
 
 MAX_ENTRY: Final = 65_536
 """No entry of the plain form is longer; one that does not match by then will not."""
@@ -25,8 +25,8 @@ _SPACE: Final = " \t\r\n"
 _S: Final = r"[ \t\r\n]*+"
 _COMMENTS: Final = r"(?:<!--[ -,.-~\t\r\n]*-->" + _S + r")*"
 _ATTRIBUTE: Final = r"""[ \t\r\n]+([A-Za-z_][A-Za-z0-9_.:-]*)="[ !#-%'-;=?-~]*\""""
-_PATH: Final = r"[A-Za-z0-9_~/-]*+(?:(?<!/)\.[A-Za-z0-9_~/-]++)*+"
-"""No segment that begins with a dot: those may mean another path."""
+_PATH: Final = r"[A-Za-z0-9_~/-]{0,1500}+(?:(?<!/)\.[A-Za-z0-9_~/-]{1,60}+){0,4}+"
+"""No segment that begins with a dot, which may mean another path; with any host shorter than a URL may be."""
 
 
 _HEAD: Final = re.compile(
@@ -103,10 +103,9 @@ class _Values:
         return [(found, lastmod) for found, lastmod in zip(locations, lastmods, strict=True) if found is not None]
 
     def _are_normal(self, plain: Sequence[str]) -> bool:
-        """Whether all are normal, as they nearly always are: short, and of one origin that is."""
+        """Whether all are normal, as they nearly always are: of one origin that is."""
         origin = _origin(plain[0])
-        one_site = all(map(str.startswith, plain, repeat(origin)))
-        return one_site and max(map(len, plain)) <= MAX_PLAIN and self._is_normal(origin)
+        return self._is_normal(origin) and all(map(str.startswith, plain, repeat(origin)))
 
     def _location(self, plain: str | None, other: str) -> str | None:
         if plain is None:

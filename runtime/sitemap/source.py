@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from runtime.sitemap.gunzip import MAGIC, gunzip
+from runtime.sitemap.gunzip import MAGIC, PIECE, gunzip
 
 _HEAD: Final = 1_024
 _MAX_LAYERS: Final = 2
@@ -43,7 +43,7 @@ class Source:
         self.complete = True
         self.remarks: dict[str, None] = {}
         for _ in range(_MAX_LAYERS - 1):
-            if body.startswith(MAGIC) and next(self._raw(), b"").startswith(MAGIC):
+            if body.startswith(MAGIC) and self._head().startswith(MAGIC):
                 self._body = b"".join(self._capped(self._raw()))
         head = self._head()
         self.encoding, self._skip = _encoding(head, content_type)
@@ -64,14 +64,14 @@ class Source:
             yield decoder.decode(piece)
         yield decoder.decode(b"", final=True)
 
-    def _raw(self) -> Iterator[bytes]:
+    def _raw(self, size: int = PIECE) -> Iterator[bytes]:
         if self._body.startswith(MAGIC):
-            return gunzip(self._body, self._damaged, self._remark)
+            return gunzip(self._body, self._damaged, self._remark, size=size)
         return iter((self._body,))
 
     def _head(self) -> bytes:
         head = b""
-        for piece in self._raw():
+        for piece in self._raw(_HEAD):
             head += piece[:_HEAD]
             if len(head) >= _HEAD:
                 break

@@ -42,6 +42,9 @@ LOCATIONS = (
         "https://example.com/v1.2/b.c-d",
         "https://example.com/a..b",
     ),
+    *(f"https://example.com/{'x' * n}" for n in (250, 1_499, 1_500, 1_501, 2_027, 2_028, 2_029)),
+    *("https://" + "a." * n + "example/" + "y" * 1_500 + ".html" for n in (90, 118, 123, 130)),
+    *("https://example.com/" + ".".join(["z" * 59] * n) for n in (4, 5, 6, 40)),
     *("http:///x", "https://a/", "https://example.com/a.", "https://example.com/...", "https://example.com/a//b//"),
     *("https://example.com/it's", 'https://example.com/"q"', "https://u:p@example.com/", "https://example.com/a b"),
 )
