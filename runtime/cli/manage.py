@@ -12,7 +12,7 @@ from runtime.cli.progress import crawl_progress
 from runtime.cli.session import Session, emit, find_site, open_and_run
 from runtime.enroll import enroll as enroll_site
 from runtime.enroll import parse_options
-from runtime.errors import ServiceError
+from runtime.errors import BudgetSpent, ServiceError
 from runtime.local import run_site
 from runtime.management import run_view, site_view
 from runtime.models import Outcome, Site, SiteStatus
@@ -33,17 +33,17 @@ def enroll(session: Session, /, url: str, **values: Any) -> None:
 
     async def work(world: World) -> dict[str, Any]:
         site, new = await enroll_site(world, {"url": url, **given(**values)})
-        with crawl_progress(session.err, f"Crawling {site.base_url}") as progress:
-            finished = await run_site(world, site, progress=progress)
+        try:
+            with crawl_progress(session.err, f"Crawling {site.base_url}") as progress:
+                finished = await run_site(world, site, progress=progress)
+        except BudgetSpent as spent:
+            return _enrolled(site, site, Outcome.DEFERRED, str(spent), new=new)
         if finished.outcome is Outcome.FAILED and new:
             # Nothing was published: a site that cannot be read is not enrolled.
             await world.sites.delete(site.id)
             await world.states.delete(site.id)
             raise ServiceError(f"{site.base_url} was not enrolled: {finished.reason}")
-        view = {**site_view(finished.site), "outcome": finished.outcome, "reason": finished.reason}
-        if new:
-            view["webhook_secret"] = site.webhook_secret
-        return view
+        return _enrolled(site, finished.site, finished.outcome, finished.reason, new=new)
 
     view = open_and_run(session, work)
     lines = [f"{view['url']} is enrolled ({view['outcome']}: {view['reason']})"]
@@ -53,6 +53,12 @@ def enroll(session: Session, /, url: str, **values: Any) -> None:
     if "webhook_secret" in view:
         lines.append(f"webhook     {view['webhook_secret']}  (shown once)")
     emit(session, view, "\n".join(lines))
+
+
+def _enrolled(enrolled: Site, now: Site, outcome: Outcome, reason: str, *, new: bool) -> dict[str, Any]:
+    """What is told of an enrolment; the secret of a new site is shown this once."""
+    secret = {"webhook_secret": enrolled.webhook_secret} if new else {}
+    return {**site_view(now), "outcome": outcome, "reason": reason, **secret}
 
 
 @click.command()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from runtime.sample.server import serve_in_thread
 from runtime.sample.site import SampleSite
 from tests.runtime.cli.conftest import Shell
 
@@ -132,3 +133,20 @@ def test_a_budget_that_is_no_number_is_refused_by_name(shell: Shell, monkeypatch
     monkeypatch.setenv("LLMS_CRAWL_USD_PER_MONTH", "2.50")
     monkeypatch.setenv("LLMS_SCHEDULE", "weekly")
     assert "LLMS_SCHEDULE must be one of fixed, ewma, learned, not 'weekly'" in shell("sites").stderr
+
+
+def test_a_spent_budget_neither_loses_a_site_nor_its_secret(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second enrolment of a day with one crawl is kept for later; a recrawl is refused with the reason."""
+    monkeypatch.setenv("LLMS_CRAWLS_PER_DAY", "1")
+    with serve_in_thread(SampleSite()) as other:
+        assert shell("enroll", other.url).code == 0
+    enrolled = shell("enroll", shell.server.url, "--json")
+
+    assert enrolled.code == 0, enrolled.stderr
+    assert enrolled.value["outcome"] == "deferred"
+    assert enrolled.value["webhook_secret"].startswith("whsec_")
+    assert "1 of 1 crawls were used in the last 24 hours" in shell("show", shell.server.url).stdout
+    assert "budget     1 of 1 crawls in the last 24 hours" in shell("status").stdout
+    refused = shell("recrawl", shell.server.url)
+    assert (refused.code, "crawls of the last 24 hours are used up" in refused.stderr) == (1, True)
+    assert shell("tick", "--json").value["total"] == 0
