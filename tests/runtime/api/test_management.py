@@ -36,6 +36,21 @@ async def test_a_new_site_is_answered_with_its_secret_once(service: Service) -> 
     assert (again.status, dict(again.body)) == (200, {k: v for k, v in site.items() if k != "webhook_secret"})
 
 
+async def test_the_hundred_and_first_site_waiting_is_not_started_but_has_a_time(service: Service) -> None:
+    """A bulk enrolment through the API: the first hundred begin at once, the next at its place of the day."""
+    for number in range(100):
+        await service.enroll(f"https://bulk-{number}.example.com")
+    assert len(await service.queued()) == 100
+
+    late = await service.enroll("https://late.example.com")
+
+    assert await service.queued() == []
+    assert service.now.isoformat() < late["next_crawl_at"] < (service.now + timedelta(days=1)).isoformat()
+    asked = await service.call("POST", f"/sites/{late['id']}/recrawl")
+    assert asked.body["next_crawl_at"] == service.now.isoformat()
+    assert len(await service.queued()) == 1
+
+
 async def test_enrolling_again_keeps_options_and_secret_and_looks_again(service: Service) -> None:
     """200: what was not sent stays as it is, the secret is neither changed nor shown, and a run is asked for."""
     site = await service.enroll(maxPages=7, notifyUrl="https://hooks.example.com/x")

@@ -10,6 +10,7 @@ import pytest
 
 from runtime.errors import InputError, NotFound
 from runtime.models import Outcome, SiteOptions, SiteStatus
+from runtime.sites.rows import place_of
 from tests.runtime.sites.store import START, Store, enrollment
 
 
@@ -23,6 +24,31 @@ async def test_a_new_site_is_active_and_due_at_once(store: Store) -> None:
     assert (site.created_at, site.updated_at, site.last_crawled_at, site.last_outcome) == (START, START, None, None)
 
 
+async def test_in_a_crowd_a_new_site_has_a_place_of_its_own(store: Store) -> None:
+    """While three wait for their first look, the fourth is due at its place of the day, or of a shorter interval."""
+    for number in range(3):
+        assert (await store.enroll(f"https://{number}.example", crowd=3)).next_crawl_at == START
+    daily = await store.enroll("https://late.example", crowd=3)
+    hourly = await store.enroll("https://hourly.example", crowd=3, options=SiteOptions(recrawl_interval_minutes=60))
+    assert (await store.enroll("https://paused.example", crowd=3, enabled=False)).next_crawl_at is None
+
+    for site, span in ((daily, timedelta(days=1)), (hourly, timedelta(hours=1))):
+        assert site.next_crawl_at is not None
+        wanted = START + span * place_of(site.id)
+        assert abs(site.next_crawl_at - wanted) <= timedelta(microseconds=1)
+    assert (await store.enroll("https://0.example", crowd=3)).next_crawl_at == START, "an old site keeps its time"
+
+
+async def test_there_is_no_crowd_of_sites_that_had_their_first_look(store: Store) -> None:
+    """Nor of paused ones, nor for a caller that names no number."""
+    for number in range(3):
+        await store.run(await store.enroll(f"https://{number}.example", crowd=3))
+        await store.enroll(f"https://paused-{number}.example", enabled=False)
+
+    assert (await store.enroll("https://next.example", crowd=3)).next_crawl_at == START
+    assert [(await store.enroll(f"https://n-{n}.example")).next_crawl_at for n in range(5)] == [START] * 5
+
+
 async def test_options_are_stored_as_given(store: Store) -> None:
     """Every option survives the way into the row and out again, order and odd characters included."""
     options = SiteOptions(
@@ -30,6 +56,8 @@ async def test_options_are_stored_as_given(store: Store) -> None:
         desc_length=2_000,
         recrawl_interval_minutes=60,
         adaptive=True,
+        policy="learned",
+        weight=2.5,
         require_signature=True,
         notify_url="https://hooks.example/é?a=b",
         llm_enhance=True,
@@ -185,6 +213,8 @@ async def test_options_change_alone(store: Store) -> None:
     wanted = SiteOptions(
         exclude=("/b",),
         recrawl_interval_minutes=120,
+        policy="ewma",
+        weight=0.01,
         notify_url="https://hooks.example/",
         llm_enhance=True,
         use_brightdata=False,
