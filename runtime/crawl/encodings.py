@@ -9,6 +9,8 @@ from __future__ import annotations
 import codecs
 from typing import Final
 
+from runtime.crawl.jis import decode_euc_jp, decode_iso_2022_jp
+
 REPLACEMENT: Final = "replacement"
 """Not a codec: encodings that must not be decoded at all, because ASCII bytes mean something else in them."""
 
@@ -47,7 +49,7 @@ cp1257: cp1257 windows-1257 x-cp1257
 cp1258: cp1258 windows-1258 x-cp1258
 mac_cyrillic: x-mac-cyrillic x-mac-ukrainian
 gb18030: chinese csgb2312 csiso58gb231280 gb18030 gb2312 gb_2312 gb_2312-80 gbk iso-ir-58 x-gbk
-big5hkscs: big5 big5-hkscs cn-big5 csbig5 x-x-big5
+cp950: big5 big5-hkscs cn-big5 csbig5 x-x-big5
 euc_jp: cseucpkdfmtjapanese euc-jp x-euc-jp
 iso2022_jp: csiso2022jp iso-2022-jp
 cp932: csshiftjis ms932 ms_kanji shift-jis shift_jis sjis windows-31j x-sjis
@@ -64,10 +66,13 @@ CODECS: Final[dict[str, str]] = {
 }
 """Label in lower case -> Python codec."""
 
-_WIDER: Final = {"euc_jp": "euc_jis_2004", "big5hkscs": "cp950"}
-"""Tried where the first codec meets bytes it does not know: vendors' rows that the Standard includes."""
+_WIDER: Final = {"cp950": "big5hkscs"}
+"""Tried where the first codec meets bytes it does not know: the rows of Hong Kong, which the Standard includes."""
 
+_JAPANESE: Final = {"euc_jp": decode_euc_jp, "iso2022_jp": decode_iso_2022_jp}
 _C1: Final = "encodings.c1"
+_EURO: Final = "encodings.euro"
+_MODES: Final = {"cp874": _C1, "gb18030": _EURO}
 
 
 def codec_of(label: str) -> str | None:
@@ -79,8 +84,10 @@ def decode(body: bytes, codec: str) -> str:
     """`body` as text; bytes the encoding lacks become U+FFFD (error mode "replacement"). Never raises."""
     if codec == REPLACEMENT:
         return "\ufffd" if body else ""
+    if codec in _JAPANESE:
+        return _JAPANESE[codec](body)
     try:
-        return body.decode(codec, _C1 if codec.startswith("cp12") or codec == "cp874" else "strict")
+        return body.decode(codec, _MODES.get(codec, _C1 if codec.startswith("cp12") else "strict"))
     except UnicodeDecodeError:
         pass
     if codec in _WIDER:
@@ -98,4 +105,13 @@ def _c1_controls(error: UnicodeError) -> tuple[str, int]:
     return "".join(chr(byte) if byte < 0xA0 else "\ufffd" for byte in unknown), error.end
 
 
+def _gbk_euro(error: UnicodeError) -> tuple[str, int]:
+    """The Standard's GBK has the euro sign at 0x80 (10.2.1)."""
+    assert isinstance(error, UnicodeDecodeError), "the handler is only used to decode"
+    if error.object[error.start] == 0x80:
+        return "€", error.start + 1
+    return "\ufffd", error.end
+
+
 codecs.register_error(_C1, _c1_controls)
+codecs.register_error(_EURO, _gbk_euro)
