@@ -11,10 +11,12 @@ from benchmarks.freshness.policies import Policy, Product, Rule, doubling, nutch
 from benchmarks.freshness.simulate import Result, run
 from benchmarks.freshness.workload import DAY, WORKLOADS, SimSite
 
-SAMPLE = 600
+SAMPLE = 500
+LOWEST, HIGHEST = log(1e-3), log(1e8)
 """Sites that a price or a scale is fitted on, before the whole fleet is run with it."""
 
-BUDGETED = "learned, with the budget"
+PRICED = "learned, at one price"
+BUDGETED = "learned, no 24 hours above it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All lines of a workload. `budget` is crawls a day, `daily` the learned policy at the crawls of fixed 1 day;
-    `equal` says, for a fixed interval, what share of its crawls the learned policy and the oracle need to be as fresh.
+    """All lines of a workload. `budget` is crawls a day; `daily` is how fresh the learned policy and fixed 1 day are at
+    the crawls of the latter; `equal` says, for a fixed interval, what share of its crawls the learned policy and the
+    oracle need to be as fresh.
     """
 
     workload: str
@@ -43,10 +46,10 @@ class Comparison:
     budget: float
     as_they_are: list[Line]
     at_the_budget: list[Line]
-    daily: Line
+    daily: tuple[float, float]
     equal: dict[str, tuple[float, ...]]
 
-    def share_of_oracle(self, name: str = BUDGETED) -> float:
+    def share_of_oracle(self, name: str) -> float:
         by_name = {line.name: line.result.freshness for line in self.at_the_budget}
         return by_name[name] / by_name["oracle"]
 
@@ -67,19 +70,31 @@ OTHERS: dict[str, Scaled] = {
 }
 
 
+def root(value: Callable[[float], float], start: float, tolerance: float) -> float:
+    """Where a falling function of the logarithm of a price or a scale is zero: secants, kept within a bracket."""
+    low, high, at, slope = LOWEST, HIGHEST, log(start), -0.6
+    before: tuple[float, float] | None = None
+    for _ in range(14):
+        found = value(exp(at))
+        if abs(found) <= tolerance:
+            break
+        low, high = (at, high) if found > 0 else (low, at)
+        if before is not None:
+            slope = (found - before[1]) / (at - before[0])
+        before = at, found
+        at += max(-2.0, min(2.0, found / min(2.0, max(0.05, -slope))))
+        if not low < at < high:
+            at = (low + high) / 2
+    return exp(at)
+
+
 def fitted(make: Callable[[float], Policy], sites: Sequence[SimSite], days: float, crawls_a_day: float) -> float:
-    """The smallest scale or price with which `sites` take at most `crawls_a_day`, to a twentieth of a percent."""
-    low, high = log(1e-3), log(1e7)
-    for _ in range(20):
-        middle = (low + high) / 2
-        crawls = run(sites, make(exp(middle)), days=days).crawls / days
-        if crawls > crawls_a_day:
-            low = middle
-        else:
-            high = middle
-        if abs(crawls / crawls_a_day - 1) < 5e-4:
-            return exp(middle)
-    return exp(high)
+    """The scale or price with which `sites` take `crawls_a_day`, to a tenth of a percent."""
+
+    def excess(scale: float) -> float:
+        return log(run(sites, make(scale), days=days).crawls / days / crawls_a_day)
+
+    return root(excess, 1_000.0 if make in (_learned, Oracle) else 1.2, 1e-3)
 
 
 def compare(workload: str, count: int, days: float, seed: int, say: Callable[[str], None]) -> Comparison:
@@ -100,34 +115,35 @@ def compare(workload: str, count: int, days: float, seed: int, say: Callable[[st
     at_the_budget = [fixed]
     for name, make in OTHERS.items():
         at_the_budget.append(line(name, make(fitted(make, sample, days, share))))
-    price = fitted(_learned, sample[:300], 60, share * len(sample[:300]) / len(sample))
+    price = fitted(_learned, sample, days, share)
+    at_the_budget.append(line(PRICED, Product("learned", price=price)))
     whole = budget + fixed.result.asked / days
-    learned = line(BUDGETED, Product("learned", price=price), crawls_a_day=whole, price=price)
-    oracle = line("oracle", Oracle(fitted(Oracle, sample, days, share)))
-    at_the_budget += [learned, oracle]
-    share_daily = run(sample, Product("fixed"), days=days, interval=DAY).crawls / days
-    price = fitted(_learned, sample, days, share_daily)
-    daily = line("learned, at the crawls of fixed 1 day", Product("learned", price=price))
+    at_the_budget.append(line(BUDGETED, Product("learned", price=price), crawls_a_day=whole, price=price))
+    at_the_budget.append(line("oracle", Oracle(fitted(Oracle, sample, days, share))))
+    daily = run(sample, Product("fixed"), days=days, interval=DAY)
+    as_often = run(sample, _learned(fitted(_learned, sample, days, daily.crawls / days)), days=days)
+    say(f"{workload}: at the crawls of fixed 1 day {as_often.freshness:.4f} fresh, fixed {daily.freshness:.4f}")
     equal: dict[str, tuple[float, ...]] = {}
     for name, interval in (("fixed 7 days", 7 * DAY), ("fixed 3 days", 3 * DAY), ("fixed 1 day", DAY)):
         same = run(sample, Product("fixed"), days=days, interval=interval)
         equal[name] = tuple(_equal(sample, days, same, make) for make in (_learned, Oracle))
         say(f"{workload}: as fresh as {name} with {equal[name][0]:.1%} of its crawls, the oracle {equal[name][1]:.1%}")
-    return Comparison(workload, count, days, budget, as_they_are, at_the_budget, daily, equal)
+    return Comparison(
+        workload, count, days, budget, as_they_are, at_the_budget, (as_often.freshness, daily.freshness), equal
+    )
 
 
 def _equal(sites: Sequence[SimSite], days: float, fixed: Result, make: Callable[[float], Policy]) -> float:
     """The share of a fixed interval's crawls with which a priced policy is as fresh."""
-    low, high = log(1.0), log(1e6)
-    crawls = fixed.crawls
-    for _ in range(12):
-        middle = (low + high) / 2
-        result = run(sites, make(exp(middle)), days=days)
-        if result.freshness >= fixed.freshness:
-            low, crawls = middle, result.crawls
-        else:
-            high = middle
-    return crawls / fixed.crawls
+    crawls: list[float] = []
+
+    def fresher(price: float) -> float:
+        result = run(sites, make(price), days=days)
+        crawls.append(result.crawls)
+        return 5 * (result.freshness - fixed.freshness)
+
+    root(fresher, 1_000.0, 2.5e-3)
+    return crawls[-1] / fixed.crawls
 
 
 def curves(workload: str, count: int, days: float, seed: int) -> dict[str, list[tuple[float, float]]]:

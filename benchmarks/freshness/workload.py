@@ -29,7 +29,7 @@ class Sitemap(StrEnum):
 class SimSite:
     """Times are minutes since the site was enrolled. `listed` are the changes that the sitemap names, `announced` those
     that the site's CI calls the webhook for; `rate` is the true mean, changes a minute; `sizes` are the pages that each
-    change touches."""
+    change touches; `posts` says that each change adds a page."""
 
     kind: str
     rate: float
@@ -39,6 +39,7 @@ class SimSite:
     announced: tuple[float, ...] = ()
     webhook: float = 0.0
     sizes: tuple[int, ...] = ()
+    posts: bool = False
 
     def first_change_after(self, time: float) -> float:
         at = bisect_right(self.changes, time)
@@ -64,12 +65,10 @@ class SimSite:
         )
 
     def dated_between(self, since: float, now: float) -> int | None:
-        """How many changes the sitemap's dates tell apart: one for each page that has a new one. Which of `PAGES` pages
-        a change is about is drawn from its time."""
-        if self.sitemap not in (Sitemap.HONEST, Sitemap.PART):
+        """How many changes the sitemap's dates tell apart: each, where changes add pages; an edit hides others."""
+        if not self.posts or self.sitemap not in (Sitemap.HONEST, Sitemap.PART):
             return None
-        listed = self.listed[bisect_right(self.listed, since) : bisect_right(self.listed, now)]
-        return len({int(time * 1e3) % PAGES for time in listed})
+        return bisect_right(self.listed, now) - bisect_right(self.listed, since)
 
     def unlisted_between(self, since: float, now: float) -> bool:
         """Whether a change happened that the sitemap does not name; one that names everything hides nothing."""
@@ -116,7 +115,7 @@ def _site(rng: random.Random, minutes: float, kind: str) -> SimSite:
     """A site of a kind; on average a change touches one page at half of the sites, and two to five at the others."""
     site, mean = _changing(rng, minutes, kind), rng.choice((1, 1, 1, 2, 3, 5))
     sizes = tuple(min(PAGES, 1 + int(rng.expovariate(1.0) * (mean - 0.5))) if mean > 1 else 1 for _ in site.changes)
-    return replace(site, sizes=sizes)
+    return replace(site, sizes=sizes, posts=rng.random() < 0.5)
 
 
 def _changing(rng: random.Random, minutes: float, kind: str) -> SimSite:
