@@ -39,6 +39,7 @@ REASONS: Mapping[str, str] = {
     "execute-api:ManageConnections": "posts frames to the clients of its own API",
     "s3:GetObject": "reads files or state",
     "s3:PutObject": "writes files or state",
+    "s3:DeleteObject": "forgets the state of a site that is deleted",
     "s3:ListBucket": "turns S3's 403 for a key that is not there into a 404",
 }
 """Why a function may do it; an action without a reason fails the generation."""

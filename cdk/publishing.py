@@ -18,7 +18,7 @@ from cdk.config import StageConfig
 from cdk.distribution import Distribution
 from cdk.function import RuntimeFunction
 
-OBJECT_READ, OBJECT_WRITE = "s3:GetObject", "s3:PutObject"
+OBJECT_READ, OBJECT_WRITE, OBJECT_DELETE = "s3:GetObject", "s3:PutObject", "s3:DeleteObject"
 
 
 class Publishing(Construct):

@@ -30,7 +30,7 @@ from cdk.fanout import WorkQueue
 from cdk.function import RuntimeFunction
 from cdk.live import LiveCrawl
 from cdk.monitoring import Monitoring
-from cdk.publishing import OBJECT_READ, OBJECT_WRITE, Publishing
+from cdk.publishing import OBJECT_DELETE, OBJECT_READ, OBJECT_WRITE, Publishing
 from cdk.secrets import Secrets
 from cdk.webhook import PublicUrl
 from runtime import environment as env
@@ -59,7 +59,6 @@ class AutoUpdatesStack(Stack):
         secrets = {
             env.SUPABASE_SECRET_ARN: self.secrets.supabase,
             env.CRON_SECRET_ARN: self.secrets.cron,
-            env.API_KEY_SECRET_ARN: self.secrets.api_key,
         }
         function = RuntimeFunction(
             self,
@@ -101,7 +100,7 @@ class AutoUpdatesStack(Stack):
         _grant_read(function, secrets)
         self.work.queue.grant_send_messages(function.function)
         self.publishing.grant_public(function, OBJECT_READ, OBJECT_WRITE)
-        self.publishing.grant_state(function, OBJECT_READ, OBJECT_WRITE)
+        self.publishing.grant_state(function, OBJECT_READ, OBJECT_WRITE, OBJECT_DELETE)
         return function
 
     def _add_worker(self) -> RuntimeFunction:
@@ -149,7 +148,7 @@ class AutoUpdatesStack(Stack):
         _grant_read(live.worker, secrets)
         self.work.queue.grant_send_messages(live.worker.function)
         self.publishing.grant_public(live.worker, OBJECT_READ, OBJECT_WRITE)
-        self.publishing.grant_state(live.worker, OBJECT_READ, OBJECT_WRITE)
+        self.publishing.grant_state(live.worker, OBJECT_READ, OBJECT_WRITE, OBJECT_DELETE)
         return live
 
     def _add_monitoring(self) -> Monitoring:

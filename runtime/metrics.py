@@ -34,7 +34,6 @@ NOTIFICATIONS_SENT: Final = "NotificationsSent"
 NOTIFICATIONS_FAILED: Final = "NotificationsFailed"
 WEBHOOK_ACCEPTED: Final = "WebhookAccepted"
 WEBHOOK_UNAUTHORIZED: Final = "WebhookUnauthorized"
-WEBHOOK_ERRORS: Final = "WebhookErrors"
 
 WORK_COMPLETED: Final = "WorkCompleted"
 """The heartbeat: 1 for every run that was committed and for every tick that had nothing to do; 0 for another tick, and

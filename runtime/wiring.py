@@ -12,7 +12,7 @@ from runtime import environment as env
 from runtime.errors import StoreDown
 from runtime.paid import cloud_paid, local_paid
 from runtime.ports import Clock, Events, World
-from runtime.settings import FetchPolicy, Settings, number, require
+from runtime.settings import FetchPolicy, Settings, number, require, scheduling
 
 if TYPE_CHECKING:
     from runtime.handlers.vault import Vault
@@ -75,7 +75,13 @@ async def embedded_world(
 
 
 async def cloud_world(
-    environment: Mapping[str, str], *, needed: tuple[str, ...], vault: Vault, events: Events, clock: Clock = utc_now
+    environment: Mapping[str, str],
+    *,
+    needed: tuple[str, ...],
+    vault: Vault,
+    events: Events,
+    clock: Clock = utc_now,
+    store_seconds: float = 5.0,
 ) -> World:
     """The adapters of a Lambda process: Supabase, R2 or S3, SQS.
 
@@ -86,10 +92,8 @@ async def cloud_world(
     :raises Misconfigured: a variable is missing, or a secret is not filled in.
     :raises StoreDown: the secrets cannot be read.
     """
-    import boto3
-
     from runtime.publish.opening import OnFirstUse, OpenedPublisher
-    from runtime.queues.sqs import SqsQueue
+    from runtime.queues import sqs
     from runtime.sites.supabase import SupabaseSites
 
     require(environment, *needed)
@@ -109,10 +113,10 @@ async def cloud_world(
 
     return World(
         web=cast("Web", OnFirstUse(web)),
-        sites=SupabaseSites(supabase["url"], supabase["key"]),
+        sites=SupabaseSites(supabase["url"], supabase["key"], timeout_seconds=store_seconds),
         publisher=OpenedPublisher(lambda: public_bucket(environment, vault), environment.get(env.PUBLIC_BASE_URL, "")),
         states=cast("States", OnFirstUse(states)),
-        queue=SqsQueue(boto3.client("sqs"), environment[env.QUEUE_URL], events=events),
+        queue=sqs.SqsQueue(sqs.make_client(), environment[env.QUEUE_URL], events=events),
         events=events,
         clock=clock,
         settings=settings,
@@ -141,7 +145,7 @@ async def public_bucket(environment: Mapping[str, str], vault: Vault) -> Publish
 def cloud_settings(environment: Mapping[str, str]) -> Settings:
     """The settings that the stack put into the environment.
 
-    :raises Misconfigured: a number is none.
+    :raises Misconfigured: a number is none, or a schedule that does not exist.
     """
     networks = tuple(part for part in environment.get(env.ALLOW_NETWORKS, "").split(",") if part)
     hosts = tuple(part for part in environment.get(env.SELF_HOSTS, "").split(",") if part)
@@ -151,4 +155,5 @@ def cloud_settings(environment: Mapping[str, str]) -> Settings:
         policy=FetchPolicy(allow_networks=networks, allow_any_port=bool(networks), self_hosts=hosts),
         claim_batch=number(environment, env.CLAIM_BATCH, defaults.claim_batch),
         lease_seconds=number(environment, env.LEASE_SECONDS, defaults.lease_seconds),
+        **scheduling(environment),
     )

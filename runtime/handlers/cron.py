@@ -15,8 +15,8 @@ from runtime.handlers.process import Process, remaining_seconds
 from runtime.http import Request
 from runtime.ports import World
 
-NEEDED = (env.SUPABASE_SECRET_ARN, env.CRON_SECRET_ARN, env.API_KEY_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET)
-process = Process(NEEDED)
+NEEDED = (env.SUPABASE_SECRET_ARN, env.CRON_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET)
+process = Process(NEEDED, checks=True)
 
 
 class TickFailed(ServiceError):

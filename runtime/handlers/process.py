@@ -32,10 +32,20 @@ class Process:
     """The process of one door.
 
     :param needed: environment variables without which the door cannot work.
+    :param store_seconds: what a call of the database may take.
+    :param checks: whether the schema and its rights are looked at before the first invocation is answered.
     """
 
-    def __init__(self, needed: tuple[str, ...], environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self,
+        needed: tuple[str, ...],
+        environment: Mapping[str, str] = os.environ,
+        *,
+        store_seconds: float = 5.0,
+        checks: bool = False,
+    ) -> None:
         self._needed, self._environment = needed, environment
+        self._store_seconds, self._checks = store_seconds, checks
         self._runner: asyncio.Runner | None = None
         self._world: World | None = None
         self._vault: Vault | None = None
@@ -63,18 +73,17 @@ class Process:
             self.events.flush()
 
     async def secrets(self) -> Secrets:
-        """The cron secret and the API key, current and previous.
+        """The cron secret and the API key, current and previous; none of one that this door has no use for.
 
         :raises StoreDown: they were never read and cannot be now.
         """
         from runtime.api import Secrets  # the worker has no callers
 
-        vault = self._opened_vault()
-        cron, keys = await asyncio.gather(
-            vault.values(self._environment[env.CRON_SECRET_ARN]),
-            vault.values(self._environment[env.API_KEY_SECRET_ARN]),
-        )
+        cron, keys = await asyncio.gather(self._values(env.CRON_SECRET_ARN), self._values(env.API_KEY_SECRET_ARN))
         return Secrets(cron=cron, api_keys=keys)
+
+    async def _values(self, name: str) -> tuple[str, ...]:
+        return await self._opened_vault().values(self._environment[name]) if name in self._needed else ()
 
     def close(self) -> None:
         """Hang up. Lambda freezes a process instead; whoever opens one for a while closes it."""
@@ -90,9 +99,16 @@ class Process:
 
     async def _work(self, work: Callable[[World], Awaitable[Any]]) -> Any:
         if self._world is None:
-            self._world = await cloud_world(
-                self._environment, needed=self._needed, vault=self._opened_vault(), events=self.events
+            world = await cloud_world(
+                self._environment,
+                needed=self._needed,
+                vault=self._opened_vault(),
+                events=self.events,
+                store_seconds=self._store_seconds,
             )
+            if self._checks:
+                await world.sites.check()
+            self._world = world
         return await work(self._world)
 
     def _opened_vault(self) -> Vault:

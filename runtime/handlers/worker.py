@@ -14,7 +14,7 @@ from runtime.queues.messages import from_json
 from runtime.work import work
 
 NEEDED = (env.SUPABASE_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET, env.PUBLIC_BUCKET, env.PUBLIC_BASE_URL)
-process = Process(NEEDED)
+process = Process(NEEDED, checks=True)
 
 
 def handler(event: Any, context: Any) -> dict[str, Any]:

@@ -42,12 +42,12 @@ def test_a_page_without_its_block_is_refused() -> None:
 def test_every_right_has_a_reason(body: dict[str, Any]) -> None:
     """A new action makes the generation fail until somebody says why."""
     body = {"Resources": {**body["Resources"]}}
-    statement = {"Action": "s3:DeleteObject", "Resource": "*"}
+    statement = {"Action": "s3:DeleteBucket", "Resource": "*"}
     body["Resources"]["WorkerX"] = {
         "Type": "AWS::IAM::Policy",
         "Properties": {"PolicyDocument": {"Statement": [statement]}},
     }
-    with pytest.raises(KeyError, match="DeleteObject"):
+    with pytest.raises(KeyError, match="DeleteBucket"):
         documents.iam_table(body)
 
 

@@ -98,10 +98,13 @@ def test_roles_carry_no_managed_policy_and_may_not_make_log_groups(synth: Synth,
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_nothing_may_delete(synth: Synth, stage: str) -> None:
-    """No run and no request destroys a published file or a state object: versions expire by rule."""
-    actions = [a for _role, found, _ in statements(synth(stage)) for a in found]
-    assert [a for a in actions if "Delete" in a] == ["sqs:DeleteMessage"]
+def test_nothing_may_destroy(synth: Synth, stage: str) -> None:
+    """No run and no request destroys a published file or a version of a state object, which expire by rule; only the
+    state of a site that was deleted is marked so, in a bucket that keeps it for another week.
+    """
+    found = [(a, json.dumps(on)) for _role, actions, on in statements(synth(stage)) for a in actions if "Delete" in a]
+    assert {a for a, _ in found} == {"sqs:DeleteMessage", "s3:DeleteObject"}
+    assert all("PublishingState" in on and "PublishingPublic" not in on for a, on in found if a == "s3:DeleteObject")
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -115,7 +118,7 @@ def test_secrets_reach_only_the_functions_that_use_them(synth: Synth, stage: str
     r2 = {"LLMS_R2_SECRET_ARN"} if stage == "local" else set()
     everyone = {"LLMS_SUPABASE_SECRET_ARN"}
     assert known == {
-        HANDLERS["cron"]: everyone | {"LLMS_CRON_SECRET_ARN", "LLMS_API_KEY_SECRET_ARN"},
+        HANDLERS["cron"]: everyone | {"LLMS_CRON_SECRET_ARN"},
         HANDLERS["webhook"]: everyone | r2 | {"LLMS_CRON_SECRET_ARN", "LLMS_API_KEY_SECRET_ARN"},
         HANDLERS["worker"]: everyone | r2 | {"LLMS_BRIGHTDATA_SECRET_ARN", "LLMS_MODEL_SECRET_ARN"},
     }

@@ -72,6 +72,31 @@ def test_an_event_of_another_shape_is_refused(cloud: Cloud, event: object) -> No
     assert refused.value.code == "bad_event"
 
 
+@pytest.mark.parametrize("body", ["\ud800", '{"base_url": "\udc80"}', "\u00e9", None])
+def test_a_body_that_is_no_json_is_refused(cloud: Cloud, body: str | None) -> None:
+    """Half a character, which JSON can escape, or no text at all: an answer of 400, never an error of the function."""
+    event = event_of("function_url.json")
+    event["rawPath"], event["body"] = "/internal/hooks/site-changed", body
+    event["requestContext"]["http"]["method"] = "POST"
+    for encoded in (False, True):
+        assert webhook.handler({**event, "isBase64Encoded": encoded}, Context())["statusCode"] == 400
+
+
+def test_the_dispatcher_knows_no_api_key(cloud: Cloud, environment: pytest.MonkeyPatch) -> None:
+    """It ticks without the management API's key, which it is not given."""
+    environment.delenv(env.API_KEY_SECRET_ARN)
+    assert cron.handler(event_of("schedule.json"), Context())["status"] == "triggered"
+
+
+def test_a_database_that_is_set_up_wrongly_fails_the_first_invocation(cloud: Cloud) -> None:
+    """Rights given to the public keys are found when a process starts, by the dispatcher and by the worker."""
+    cloud.postgres.execute("grant select on crawl_sites to anon", database=cloud.database)
+    with pytest.raises(Misconfigured, match="anon"):
+        cron.handler(event_of("schedule.json"), Context())
+    with pytest.raises(Misconfigured, match="anon"):
+        worker.handler(event_of("sqs.json"), Context())
+
+
 def test_a_message_that_cannot_be_read_is_the_only_one_that_comes_back(cloud: Cloud) -> None:
     """A poison message is named alone; the site beside it is worked on."""
     _, site = cloud.call("POST", "/sites", {"url": cloud.site.url}, x_api_key="api-key")
