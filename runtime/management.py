@@ -1,4 +1,4 @@
-"""The owner's calls under `/sites`: list, show, change, pause, run now, roll back. Callers are authorised already."""
+"""The owner's calls under `/sites`: list, show, explain, change, pause, run now, roll back. Callers are authorised."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from runtime import enroll, webhook
 from runtime.errors import InputError, ServiceError
 from runtime.http import MAX_BODY_BYTES, Answer, HttpError, Request, parse_object
-from runtime.models import Site, SiteStatus
+from runtime.models import Budget, Site, SiteStatus
 from runtime.ports import Message, World
 from runtime.start import delay, start_run
 from runtime.views import moment, run_view, site_view
@@ -67,6 +67,16 @@ async def _list(request: Request, world: World, _: str) -> Answer:
 
 async def _show(_: Request, world: World, site_id: str) -> Answer:
     return Answer(200, site_view(await world.sites.get(site_id)))
+
+
+async def _schedule(_: Request, world: World, site_id: str) -> Answer:
+    """Why the next look is when it is."""
+    from runtime.outlook import outlook  # the schedules' rooms, which no other call here needs
+
+    site, settings = await world.sites.get(site_id), world.settings
+    budget = Budget() if settings.crawls_a_day is None else await world.sites.budget()
+    planned = {"id": site.id, "url": site.base_url, "next_crawl_at": moment(site.next_crawl_at)}
+    return Answer(200, {**planned, **outlook(site, settings, budget, world.clock())})
 
 
 async def _change(request: Request, world: World, site_id: str) -> Answer:
@@ -158,6 +168,7 @@ _COLLECTION: Mapping[str, Handler] = {"GET": _list, "POST": _enroll}
 _SITE: Mapping[str, Handler] = {"GET": _show, "PATCH": _change, "DELETE": _forget}
 _PARTS: Mapping[str, Mapping[str, Handler]] = {
     "runs": {"GET": _runs},
+    "schedule": {"GET": _schedule},
     "recrawl": {"POST": _recrawl},
     "pause": {"POST": _pause},
     "resume": {"POST": _resume},

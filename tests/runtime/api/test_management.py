@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -14,6 +15,7 @@ ROUTES = {
     "/sites": {"GET", "POST"},
     "/sites/{id}": {"GET", "PATCH", "DELETE"},
     "/sites/{id}/runs": {"GET"},
+    "/sites/{id}/schedule": {"GET"},
     **{
         f"/sites/{{id}}/{action}": {"POST"}
         for action in ("recrawl", "pause", "resume", "rollback", "confirm", "secret")
@@ -49,6 +51,21 @@ async def test_the_hundred_and_first_site_waiting_is_not_started_but_has_a_time(
     asked = await service.call("POST", f"/sites/{late['id']}/recrawl")
     assert asked.body["next_crawl_at"] == service.now.isoformat()
     assert len(await service.queued()) == 1
+
+
+async def test_a_schedule_is_explained(service: Service) -> None:
+    """Policy, reason, and what is believed of the site; of a site that is not there, nothing."""
+    site = await service.enroll(schedule="learned")
+    before = await service.call("GET", f"/sites/{site['id']}/schedule")
+    await service.crawl(site["id"], next_crawl_reason="it changed", schedule={"asked": 4.0, "seen_quiet": 90_000.0})
+    after = await service.call("GET", f"/sites/{site['id']}/schedule")
+
+    assert (before.status, before.body["policy"], before.body["why"]) == (200, "learned", "it was not looked at yet")
+    assert (after.body["why"], after.body["url"]) == ("it changed", BASE)
+    assert after.body["changes_every_minutes"] > 20_000
+    assert after.body["signals"]["sitemap"] > 0.8
+    assert (await service.call("GET", f"/sites/{uuid4()}/schedule")).status == 404
+    assert (await service.call("POST", f"/sites/{site['id']}/schedule")).status == 405
 
 
 async def test_enrolling_again_keeps_options_and_secret_and_looks_again(service: Service) -> None:
