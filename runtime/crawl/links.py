@@ -9,7 +9,7 @@ from typing import Final
 
 MAX_HEADER_LINKS: Final = 200
 _TARGET: Final = re.compile(r"[\s,]*<([^>]*)>")
-_PARAMETER: Final = re.compile(r"""\s*;\s*([^\s=;,<>"]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""")
+_PARAMETER: Final = re.compile(r"""\s*;\s*([^\s=;,<>"]*)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""")
 _WS: Final = r"[\t\n\f\r ]"
 _REFRESH: Final = re.compile(
     rf"{_WS}*(?:[0-9]++|(?=\.))[0-9.]*+(?:{_WS}*[;,]{_WS}*|{_WS}+|$)(?:url{_WS}*={_WS}*)?(.*)",
