@@ -187,7 +187,7 @@ class Sites(Protocol):
     async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary: ...
 
     async def budget(self) -> Budget:
-        """What was charged in the last 24 hours (rounded up to ten minutes), and the price."""
+        """What was charged in the last 24 hours (slots of ten minutes, whole), and the price."""
 
     async def planned_crawls(self) -> float:
         """Crawls a day that the active sites are expected to cost: what their schedules remember, else their intervals.
