@@ -79,6 +79,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
             "architecture": MACHINE,
             "r2Endpoint": server.endpoint_url,
             "publicBaseUrl": readers,
+            "liveCrawl": "true",
         }
         with timed(took, "bootstrap"):
             account.cdk("bootstrap", f"aws://{NUMBER}/{REGION}", context=context)

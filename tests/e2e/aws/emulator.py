@@ -8,6 +8,7 @@ to it is built for this machine's Python and platform (`-c python=… -c archite
 from __future__ import annotations
 
 import os
+import re
 import string
 import sys
 from collections.abc import Callable
@@ -121,6 +122,33 @@ def accept_types(*names: str) -> None:
         provisioners._RESOURCE_HANDLERS.setdefault(name, handler)
 
 
+def teach_addresses() -> None:
+    """Functions find the WebSocket API where it is: on loopback, by the path that ministack gives it.
+
+    A template can only say the name that the API has on AWS, and nobody here resolves it.
+    """
+    from ministack.services.cloudformation import provisioners
+
+    handler = provisioners._RESOURCE_HANDLERS["AWS::Lambda::Function"]
+    create, update = handler["create"], handler["update"]
+    here = f"https://127.0.0.1:{os.environ['GATEWAY_PORT']}/_aws/execute-api"
+
+    def found(properties: dict[str, Any]) -> dict[str, Any]:
+        variables = properties.get("Environment", {}).get("Variables", {})
+        told = {
+            name: re.sub(r"^https://(\w+)\.execute-api\.[^/]+", rf"{here}/\1", value)
+            if isinstance(value, str)
+            else value
+            for name, value in variables.items()
+        }
+        return {**properties, "Environment": {"Variables": told}}
+
+    handler["create"] = lambda logical_id, properties, stack: create(logical_id, found(properties), stack)
+    handler["update"] = lambda physical_id, old, new, stack, logical_id=None: update(
+        physical_id, found(old), found(new), stack, logical_id
+    )
+
+
 def main() -> int:
     if os.environ.get("BIND_HOST") != "127.0.0.1":
         sys.stderr.write("refused: BIND_HOST must be 127.0.0.1, or the emulator would listen on every interface\n")
@@ -132,6 +160,7 @@ def main() -> int:
     teach_secrets()
     teach_batch_actions()
     teach_redrive()
+    teach_addresses()
     accept_metric_math()
     accept_types(*MONITORING_ONLY)
     serve()
