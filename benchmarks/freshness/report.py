@@ -67,11 +67,9 @@ def _row(line: Line) -> str:
 
 def _reached(comparison: Comparison) -> str:
     share, held = (comparison.share_of_oracle(name) for name in (PRICED, BUDGETED))
-    often, daily = comparison.daily
     return (
         f"At the same crawls `learned` reaches {share:.1%} of the oracle's freshness{_late(comparison)}; {held:.1%} if "
-        f"no 24 hours may see more crawls than the average day. At the crawls of fixed 1 day it is {often:.1%} fresh, "
-        f"fixed 1 day {daily:.1%}."
+        "no 24 hours may see more crawls than the average day."
     )
 
 
