@@ -28,6 +28,12 @@ class Fault(Enum):
     LOST = "the call is made, and an error comes instead of its answer"
     REFUSED = "the call is refused, as with wrong credentials"
     BUG = "an exception that nobody foresaw"
+    KILL_BEFORE = "the process ends, and the call is not made"
+    KILL_AFTER = "the process ends once the call is made, and nobody sees its answer"
+
+
+class Killed(BaseException):
+    """The process has ended. Whatever its code still does on the way out reaches no port."""
 
 
 PORTS = ("web", "resolver", "sites", "publisher", "states", "queue", "clock")
@@ -49,7 +55,8 @@ CLOCK_JUMP = timedelta(hours=1)
 class Script:
     """Which call of which port has which fault: from the `nth` (1 is the first) on for `times` calls.
 
-    `calls` counts what was called while the script was `armed`, by port, and `log` says it in order.
+    `calls` counts what was called while the script was `armed`, by port, and `log` says it in order. After a fault that
+    kills the process, every call of every port raises `Killed` until the script is disarmed.
     """
 
     port: str = ""
@@ -61,19 +68,22 @@ class Script:
     calls: Counter[str] = field(default_factory=Counter)
     log: list[str] = field(default_factory=list)
     struck: int = 0
+    dead: bool = False
 
     def arm(self, port: str, fault: Fault, nth: int = 1, *, times: int = 1, method: str = "") -> None:
         """Begin to count anew. With a `method` only its calls count."""
         self.port, self.fault, self.nth, self.times, self.method = port, fault, nth, times, method
         self.calls.clear()
         self.log.clear()
-        self.struck, self.armed = 0, True
+        self.struck, self.armed, self.dead = 0, True, False
 
     def disarm(self) -> None:
-        self.armed = False
+        self.armed = self.dead = False
 
     def strike(self, port: str, method: str) -> Fault | None:
         """The fault of this call, which is counted."""
+        if self.dead:
+            raise Killed
         if not self.armed:
             return None
         self.log.append(f"{port}.{method}")
@@ -83,6 +93,9 @@ class Script:
         if port != self.port or not self.nth <= self.calls[port] < self.nth + self.times:
             return None
         self.struck += 1
+        if self.fault is Fault.KILL_BEFORE:
+            self.dead = True
+            raise Killed
         return self.fault
 
     async def play(self, port: str, method: str, call: Callable[[], Awaitable[Any]], error: Callable[[], Any]) -> Any:
@@ -100,6 +113,9 @@ class Script:
         if fault is Fault.LATE:
             await asyncio.sleep(LATE_SECONDS)
         answer = await call()
+        if fault is Fault.KILL_AFTER:
+            self.dead = True
+            raise Killed
         if fault is Fault.TWICE:
             return await call()
         if fault is Fault.LOST:
@@ -162,6 +178,9 @@ class FaultyQueue(MemoryQueue):
         if fault is Fault.FAIL:
             return list(messages)
         await super().send(messages)
+        if fault is Fault.KILL_AFTER:
+            self._script.dead = True
+            raise Killed
         if fault is Fault.TWICE:
             await super().send(messages)
         return list(messages) if fault is Fault.LOST else []
