@@ -14,7 +14,9 @@ _STRING: Final = etree.XPath("string()", smart_strings=False)
 _STRINGS: Final = etree.XPath(".//text() | .//br", smart_strings=False)
 _ANGLE: Final = re.compile(r"[<>]|&(?:lt|gt|#0*6[02]|#x0*3[ce]);", re.IGNORECASE)
 _LEFT_OVER: Final = re.compile(r"&(?:[a-z]{2,8}|#[0-9]{1,7}|#x[0-9a-f]{1,6});", re.IGNORECASE)
+_COLLAPSED: Final = etree.XPath("normalize-space(string())", smart_strings=False)
 _LENGTH: Final = etree.XPath("string-length(normalize-space(translate(string(), '\ufffd', '')))")
+"""Six times slower than the other: `translate` compares each character with each of its own."""
 
 
 def one_line(text: str) -> str:
@@ -45,7 +47,8 @@ def length_of(element: _Element) -> int:
     """How many characters `text_of` would have, cheaply (ASCII white space alone is collapsed). What stands for bytes
     that are no text, NUL among them, does not count: a body of nothing else is empty.
     """
-    return int(cast("float", _LENGTH(element)))
+    text = cast("str", _COLLAPSED(element))
+    return len(text) if "\ufffd" not in text else int(cast("float", _LENGTH(element)))
 
 
 def _decoded(reference: re.Match[str]) -> str:

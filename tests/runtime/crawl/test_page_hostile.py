@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml.html import fromstring
 
 from runtime.crawl.page import is_page_type, read_page
+from runtime.crawl.text import length_of
 from runtime.settings import CrawlLimits
 
 PIECES = st.sampled_from(
@@ -79,10 +82,21 @@ def test_a_page_with_any_url_is_some_reading(body: bytes, url: str) -> None:
     assert read_page(body, url, ()) == read_page(body, url, ())
 
 
+@given(st.lists(st.sampled_from(["\ufffd", " ", "\t\r\n", "\u00a0", "\v", "é", "𝒳", "word", "<i>", "</i>", "<br>"])))
+@settings(deadline=None, max_examples=500)
+def test_the_length_of_a_text_is_that_of_its_characters(pieces: list[str]) -> None:
+    """ASCII white space is collapsed, what stands for bytes that are no text is left out, in whatever order."""
+    element = fromstring(f"<p>{''.join(pieces)}</p>")
+    written = "".join(element.itertext()).replace("\ufffd", "")
+    assert length_of(element) == len(re.sub("[ \t\r\n]+", " ", written).strip(" "))
+
+
 MIB = 1_000_000
 
 HOSTILE = {
     "attributes": b"<a x='>' " + b" ".join(b"a%d=1" % number for number in range(140_000)) + b">",
+    "attributes in a row": b"<a " + b"".join(b'a%d="1"' % number for number in range(90_000)) + b">",
+    "attributes without values": b"<a " + b"/".join(b"=a%d" % number for number in range(120_000)) + b">",
     "open tags": b"<a " * (MIB // 3),
     "deep": b"<div>" * 2_000 + b"<p>x" * 200_000,
     "deep titles": b"<svg>" * 1_900 + b"<title></title>" * 60_000,
