@@ -16,7 +16,7 @@ from benchmarks.freshness.workload import WORKLOADS
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "scheduling.md"
 BUILD = Path(__file__).parents[2] / "build" / "freshness"
-CURVE_SITES, CURVE_DAYS = 300, 120.0
+CURVE_SITES, CURVE_DAYS = 150, 90.0
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ from benchmarks.freshness.policies import Policy, Product, Rule, doubling, nutch
 from benchmarks.freshness.simulate import Result, run
 from benchmarks.freshness.workload import DAY, WORKLOADS, SimSite
 
-SAMPLE = 300
+SAMPLE = 200
 LOWEST, HIGHEST = log(1e-3), log(1e8)
 """Sites that a price or a scale is fitted on, before the whole fleet is run with it."""
 

@@ -37,8 +37,8 @@ USABLE_ALARM = 0.7
 class Plan:
     """The next look: after how many minutes, and whether it should read the pages whatever the sitemap says.
 
-    `belief` is how often a plain look has something to find; `crawls_a_day` what the site is expected to cost from now
-    on, webhooks left out.
+    `belief` is how often a plain look has something to find; `crawls_a_day` how often its pages are expected to be read
+    from now on, webhooks left out: a look that ends with the sitemap takes nothing of a budget of crawls.
     """
 
     minutes: float
@@ -60,7 +60,7 @@ def plan(history: History, settings: ScheduleSettings, now: datetime) -> Plan:
     look = _interval(seen, history, settings, look=settings.look_cost, alarm=known.alarm)
     if known.nothing_seen:
         look = min(look, history.interval if known.silent else ACQUAINTANCE)
-    crawls = cost(seen, look, look=settings.look_cost, alarm=known.alarm) * 1_440 / look
+    crawls = cost(seen, look, look=0.0, alarm=known.alarm) * 1_440 / look
     if known.alarm >= USABLE_ALARM:
         return Plan(minutes=look, full=False, knowledge=known, belief=seen, crawls_a_day=crawls)
     reading = _interval(known.rate_hidden(history.interval), history, settings)

@@ -239,6 +239,21 @@ def test_the_reason_can_be_read() -> None:
     assert "the next look is in " in reason
 
 
+def test_what_a_site_is_planned_to_cost_are_its_crawls_alone() -> None:
+    """Looks that an honest sitemap answers are no crawls, however many: a quiet site plans only its full readings."""
+    now = START
+    decision = decide(seen(UPDATED, sitemap_says_changed=True), PRICED, now, spread=0)
+    for day in range(60):
+        now += timedelta(days=1)
+        read = day % 20 == 19
+        history = seen(QUIET if read else SKIPPED, sitemap_says_changed=False, memory=decision.memory)
+        decision = decide(history, PRICED, now, spread=0)
+
+    looks_a_day = timedelta(days=1) / (decision.next_crawl_at - now)
+    assert looks_a_day > 0.1
+    assert decision.memory["crawls_a_day"] == pytest.approx(1 / 25, rel=0.4)
+
+
 def test_the_memory_is_a_handful_of_numbers() -> None:
     """However long a site is watched."""
     looks = [(float(gap), seen(UPDATED if gap % 3 else QUIET)) for gap in range(60, 40_000, 400)]
