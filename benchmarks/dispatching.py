@@ -47,7 +47,7 @@ def tick_alone(api: str, key: str, queue: str) -> None:
         queue=SqsQueue(client, f"{queue}/123456789012/work", events=Told()),
         events=Told(),
         clock=lambda: datetime.now(UTC),
-        settings=Settings(),
+        settings=Settings(claims_per_tick=DUE),
     )
     began = time.perf_counter()
     done = asyncio.run(tick(world, tick_id="bench", remaining_seconds=880))
