@@ -1,7 +1,8 @@
 """The answers on one connection, parsed as they come in.
 
 llhttp (httptools) parses in its strict mode: bare CR, bad chunk sizes, two lengths or a length beside chunks are no
-HTTP (RFC 9112 6.3, 11.1). The caps of a head are ours: 100 headers, 64 KiB, 10 interim answers.
+HTTP (RFC 9112 6.3, 11.1). The caps of a head are ours: 100 headers, 64 KiB, 10 interim answers; and so is that of what
+comes around a body, chunk extensions and trailers, which no cap on the body sees (CVE-2023-39326).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from runtime.web.wire import Headers
 HEADER_COUNT: Final = 100
 HEADER_BYTES: Final = 65_536
 INTERIM_ANSWERS: Final = 10
+FRAMING_PER_BYTE: Final = 16
+"""Bytes of framing for each of the body, beside two heads' worth: chunks of one byte need 5."""
 
 
 class Malformed(Exception):
@@ -43,7 +46,8 @@ class Incoming:
         self.buffered = 0
         self._fields: list[tuple[str, str]] = []
         self._head_bytes = 0
-        self._unparsed = 0
+        self._wire_bytes = 0
+        self._body_bytes = 0
         self._interim = 0
 
     def feed(self, data: bytes) -> None:
@@ -55,10 +59,12 @@ class Incoming:
         except httptools.HttpParserError as error:
             own = error.__context__
             raise Malformed(str(own) if isinstance(own, Malformed) else "the answer is not valid HTTP/1.1") from None
-        if not self.head_done:
-            self._unparsed += len(data)
-            if self._unparsed > HEADER_BYTES:
-                raise Malformed(f"the headers are longer than {HEADER_BYTES} bytes")
+        self._wire_bytes += len(data)
+        if not self.head_done and self._wire_bytes > HEADER_BYTES:
+            raise Malformed(f"the headers are longer than {HEADER_BYTES} bytes")
+        framing = self._wire_bytes - self._body_bytes
+        if framing > 2 * HEADER_BYTES + FRAMING_PER_BYTE * self._body_bytes:
+            raise Malformed("the answer is made of chunk extensions or trailers")
 
     def take(self) -> bytes:
         """What of the body is there."""
@@ -98,6 +104,7 @@ class Incoming:
     def on_body(self, data: bytes) -> None:
         self.chunks.append(data)
         self.buffered += len(data)
+        self._body_bytes += len(data)
 
     def on_message_complete(self) -> None:
         if self.head_done:

@@ -145,7 +145,7 @@ class ServiceMachine(RuleBasedStateMachine):
         content = self.contents[number]
         if how == "collapse" and SIZES[number] != LARGE:
             return
-        if not content.broken:
+        if content.broken in ("", "collapse"):  # a collapse is published once it was seen often enough
             content.frozen = self.service.file(number)
         content.broken = how
         self._show(number)
