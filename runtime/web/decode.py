@@ -15,6 +15,9 @@ ACCEPT_ENCODING: Final = "gzip, deflate"
 PIECE: Final = 1 << 20
 """At most this many bytes are inflated in one go, so that one body does not hold up the event loop."""
 
+MEMBERS: Final = 1_024
+"""gzip members of one body; each costs CPU whatever it holds, and real ones hold 64 KiB or more (BGZF)."""
+
 _CODINGS: Final = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate"}
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 
@@ -133,6 +136,8 @@ class _Inflater:
         if self._zlib.eof:
             self._waiting, self._zlib = self._zlib.unused_data, None
             self._members += 1
+            if self._members > MEMBERS:
+                raise CorruptEncoding(self._coding)
             self.pending = len(self._waiting) > 1
         else:
             self._waiting = self._zlib.unconsumed_tail

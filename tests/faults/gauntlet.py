@@ -25,12 +25,14 @@ from runtime.document.validate import validate
 from tests.faults.hostile import HOSTILE, HostileSite
 from tests.faults.invariants import check_invariants
 from tests.faults.loop import run
+from tests.faults.oddities import ODDITIES
 from tests.faults.service import Service, base, titles, write
 
 SITES = 20
 HOSTILE_SITE = 7
 MEMORY_MB = 384
 MEMORY = Path("/dev/shm")
+PLAYED = HOSTILE | ODDITIES
 
 
 @dataclass
@@ -80,7 +82,7 @@ def honest() -> HostileSite:
 
 async def play(name: str, home: Path, files: list[bytes]) -> Result:
     """One hostile site, and its nineteen neighbours."""
-    made, any_url = HOSTILE[name]
+    made, any_url = PLAYED[name]
     site, root = honest(), base(HOSTILE_SITE)
     site.take(root, made(root), any_url)
     result = Result(name)
@@ -113,7 +115,7 @@ def main(names: list[str]) -> None:
         files = [service.file(number) for number in range(SITES)]
         service.close()
         assert all(files)
-        for place, name in enumerate(names or HOSTILE):
+        for place, name in enumerate(names or PLAYED):
             result: dict[str, Any] = asdict(run(play(name, folder / str(place), files)))
             print(json.dumps(result), flush=True)
             shutil.rmtree(folder / str(place))
