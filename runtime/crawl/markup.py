@@ -15,6 +15,7 @@ UNSAID_TYPES: Final = frozenset({"", "unknown/unknown", "application/unknown", "
 """Content types that say nothing, so that the bytes are looked at (MIME Sniffing Standard 7)."""
 
 MAX_ATTRIBUTES: Final = 1_000
+SMALL_BYTES: Final = 32_768
 SMALL_GAPS: Final = 10_000
 """libxml2 compares each attribute with all before it: 200,000 in a tag take minutes, fewer than this at most 0.2 s."""
 
@@ -56,7 +57,7 @@ def parse_html(body: bytes, content_type: str) -> tuple[_Element | None, str]:
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     data = text.encode("utf-8", "replace")
-    if len(data) - len(data.translate(None, _GAPS)) > SMALL_GAPS:
+    if len(data) > SMALL_BYTES and len(data) - len(data.translate(None, _GAPS)) > SMALL_GAPS:
         data = _MANY_ATTRIBUTES.sub(lambda found: found[0] + b">", data)
     try:
         root: _Element | None = etree.fromstring(data, _PARSER)

@@ -24,7 +24,7 @@ def resolve_links(
     origin, directory = _prefixes(base)
     found: dict[str, None] = {}
     tries = 5 * limit
-    for href in dict.fromkeys(href.partition("#")[0] for href in hrefs):
+    for href in dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs]):
         if len(found) >= limit or tries <= 0:
             break
         key = _key(href, origin, directory) if cache is not None else None
