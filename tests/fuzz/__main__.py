@@ -21,7 +21,7 @@ from tests.fuzz.coverage import Coverage
 from tests.fuzz.loop import Finding, Fuzzer, digest
 from tests.fuzz.target import Target
 
-MODULES: Final = ("sitemaps", "robots", "pages", "documents", "addresses")
+MODULES: Final = ("sitemaps", "codings", "robots", "pages", "documents", "addresses")
 TURN: Final = 200
 """Inputs of one target before the next has its turn."""
 

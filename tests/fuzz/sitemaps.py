@@ -24,7 +24,6 @@ from runtime.sitemap.scan import scan
 from runtime.sitemap.source import Source
 from runtime.sitemap.xml import read_xml
 from runtime.urls import normalize
-from runtime.web.decode import Body, CorruptEncoding
 from tests.fuzz.target import Target, claim
 
 DATA: Final = Path(__file__).parents[1] / "data"
@@ -117,7 +116,7 @@ def _judge_pieces(source: Source, seed: int) -> None:
     wide = source.encoding != "utf-8"
     given: Sequence[bytes | str] = ["".join(source.text())] if wide else [b"".join(source.pieces())]
     whole = read_xml(given, URL, LIMITS)
-    pieces = read_xml(_split(given[0], seed), URL, LIMITS)
+    pieces = read_xml(split(given[0], seed), URL, LIMITS)
     for reading in (whole, pieces):
         reading.problem = ""
     same = (whole.kind, whole.complete, whole.damaged, whole.refused) == (
@@ -129,15 +128,13 @@ def _judge_pieces(source: Source, seed: int) -> None:
     if not wide:
         body = b"".join(source.pieces())
         short = scan([body], URL, LIMITS.sitemap_urls)
-        claim(
-            short == scan(map(bytes, _split(body, seed)), URL, LIMITS.sitemap_urls), "the scan of pieces is another: "
-        )
+        claim(short == scan(map(bytes, split(body, seed)), URL, LIMITS.sitemap_urls), "the scan of pieces is another: ")
         if short is not None:
             claim(whole.kind == "urlset" and whole.complete, "the scan reads what the exact reader does not: ")
             claim(short == whole.collected.entries, f"the scan differs: {short} {whole.collected.entries}")
 
 
-def _split(given: Any, seed: int) -> Iterator[Any]:
+def split(given: Any, seed: int) -> Iterator[Any]:
     chance = random.Random(seed)
     at, longest = 0, chance.choice((1, 3, 40, 1_000))
     while at < len(given):
@@ -204,40 +201,6 @@ def read_date(data: bytes) -> object:
     return _judge_date(data.decode("utf-8", "replace"))
 
 
-def coded(data: bytes) -> object:
-    """A body in a content coding, fed whole and in pieces; the first byte chooses the coding."""
-    coding = "deflate" if data[:1] > b"\x80" else "gzip"
-    whole = _inflated(coding, [data[1:]])
-    pieces = _inflated(coding, _split(data[1:], zlib.crc32(data)))
-    claim(whole == pieces, f"pieces are inflated otherwise: {whole!r} {pieces!r}")
-    return whole
-
-
-def _inflated(coding: str, pieces: Any) -> object:
-    body = Body(coding, 20_000)
-    try:
-        for piece in pieces:
-            body.feed(piece)
-            while body.drain():
-                pass
-            if body.full:
-                break
-    except CorruptEncoding:
-        return "corrupt"
-    claim(len(body.value()) <= 20_000, "a body is larger than its cap: ")
-    return body.value(), body.full, body.full or body.ended
-
-
-def coded_seeds() -> list[bytes]:
-    text = b"Every page of the site. " * 30
-    packed = gzip.compress(text, mtime=0)
-    return [
-        b"\x00" + packed, b"\x00" + packed + packed, b"\x00" + packed[:60], b"\x00" + text, b"\x00" + packed + b"\0" * 9, b"\x00",
-        b"\xff" + zlib.compress(text), b"\xff" + zlib.compress(text, wbits=-15), b"\x00" + gzip.compress(b"\0" * 100_000, mtime=0),
-        b"\x00" + b"\x1f\x8b\x08\x1e\x00\x00\x00\x00\x00\x03\x02\x00ab" + b"n\0c\0" + b"\0\0" + packed[10:],
-    ]  # fmt: skip
-
-
 def _features(answer: object) -> list[str]:
     assert isinstance(answer, SitemapDocument)
     problems = [problem[:12] for problem in answer.problems]
@@ -248,5 +211,4 @@ def _features(answer: object) -> list[str]:
 TARGETS: Final = (
     Target("sitemap", seeds, TOKENS, read, _features),
     Target("lastmod", lambda: DATES, DATES, read_date, lambda answer: [str(answer is None)]),
-    Target("coding", coded_seeds, (b"\x1f\x8b", b"\x1f\x8b\x08\x00", b"\x78\x9c", b"\0\0\0\0"), coded),
 )
