@@ -11,6 +11,7 @@ from runtime import metrics as m
 
 SERVICE, DISPATCHER, WORKER, WEBHOOK = "service", "dispatcher", "worker", "webhook"
 WORK, DEAD, UNDELIVERED, FAILED = "work queue", "dead sites", "undelivered ticks", "failed ticks"
+LETTERS = "undelivered notifications"
 LIVE_DOOR, LIVE_WORKER, LIVE_WORK, LIVE_DEAD = "live door", "live worker", "live queue", "dead live crawls"
 """Where a metric comes from: our own namespace, a function, a queue."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdk.alarm_spec import RUNS, SERVICE, WEBHOOK, AlarmSpec, Severity, Signal, tick_period
+from cdk.alarm_spec import LETTERS, RUNS, SERVICE, WAITING, WEBHOOK, AlarmSpec, Severity, Signal, tick_period
 from cdk.config import StageConfig
 from runtime import metrics as m
 
@@ -67,6 +67,16 @@ def site_alarms(config: StageConfig) -> list[AlarmSpec]:
             signals={"failed": Signal(SERVICE, m.NOTIFICATIONS_FAILED)},
             threshold=5,
             period=3_600,
+        ),
+        AlarmSpec(
+            id="undelivered-notifications",
+            severity=Severity.LOW,
+            hop="sites",
+            broke="Messages about changed or failing sites were tried for half a day and put aside; nobody was told.",
+            check="Whose address is it, and does it answer again?",
+            signals={"messages": Signal(LETTERS, WAITING, "Maximum")},
+            threshold=1,
+            period=300,
         ),
         AlarmSpec(
             id="security-denied",

@@ -82,6 +82,7 @@ class StageConfig:
     bright_data: bool = rule(False)
     model_descriptions: bool = rule(False)
     live_crawl: bool = rule(False)
+    notifications: bool = rule(False)
     allow_networks: str = rule("", pattern(r"([0-9a-f.:]+/\d{1,3}(,(?!$)|$))*", "CIDR blocks, comma-separated"))
 
     log_retention_days: int = rule(30, one_of(*RETENTION_DAYS))

@@ -97,12 +97,12 @@ ACCEPTED = (
     ),
     Accepted(
         "Serverless-SQSRedrivePolicy",
-        ("Cron/Undelivered", "Cron/Failed", "Work/Dead", "Live/Dead"),
+        ("Cron/Undelivered", "Cron/Failed", "Work/Dead", "Letters/Dead", "Live/Dead"),
         "A dead-letter queue needs no dead-letter queue.",
     ),
     Accepted(
         "AwsSolutions-SMG4",
-        tuple(f"Secrets/{name}" for name in ("Cron", "ApiKey", "Supabase", "R2", "BrightData", "Model")),
+        tuple(f"Secrets/{name}" for name in ("Cron", "ApiKey", "Supabase", "R2", "BrightData", "Model", "Notify")),
         "Rotation needs the other side: the rule's input, or a key made in another service. A runbook does it.",
     ),
     Accepted(

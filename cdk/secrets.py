@@ -25,6 +25,7 @@ class Secrets(Construct):
     r2: secretsmanager.Secret | None
     bright_data: secretsmanager.Secret | None
     model: secretsmanager.Secret | None
+    notify: secretsmanager.Secret | None
 
     def __init__(self, scope: Construct, id_: str, *, config: StageConfig) -> None:
         super().__init__(scope, id_)
@@ -36,16 +37,18 @@ class Secrets(Construct):
         if config.publishing == "r2":
             fields = '{"endpoint": …, "access_key_id": …, "secret_access_key": …, "bucket": …}'
             self.r2 = self._empty("R2", f"Cloudflare R2: {fields}")
-        self.bright_data = self.model = None
+        self.bright_data = self.model = self.notify = None
         if config.bright_data:
             self.bright_data = self._empty("BrightData", 'Bright Data Web Unlocker: {"api_key": …, "zone": …}')
         if config.model_descriptions:
             self.model = self._empty("Model", 'Model provider: {"base_url": …, "api_key": …, "model": …}')
+        if config.notifications:
+            self.notify = self._empty("Notify", 'Who is told of changes: {"url": …, "secret": <whsec_…>}')
 
     @property
     def to_fill(self) -> Sequence[secretsmanager.Secret]:
         """Those that the operator fills once after the first deploy."""
-        return [secret for secret in (self.supabase, self.r2, self.bright_data, self.model) if secret]
+        return [secret for secret in (self.supabase, self.r2, self.bright_data, self.model, self.notify) if secret]
 
     def _generated(self, id_: str, description: str) -> secretsmanager.Secret:
         # CloudFormation makes a new value when any of these properties changes (aws-cdk#19985), and the cron secret

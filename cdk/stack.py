@@ -14,6 +14,7 @@ from cdk.alarm_spec import (
     DEAD,
     DISPATCHER,
     FAILED,
+    LETTERS,
     LIVE_DEAD,
     LIVE_DOOR,
     LIVE_WORK,
@@ -28,6 +29,7 @@ from cdk.config import StageConfig
 from cdk.cron import CronTrigger
 from cdk.fanout import WorkQueue
 from cdk.function import RuntimeFunction
+from cdk.letters import UndeliveredLetters
 from cdk.live import LiveCrawl
 from cdk.monitoring import Monitoring
 from cdk.publishing import OBJECT_DELETE, OBJECT_READ, OBJECT_WRITE, Publishing
@@ -45,6 +47,7 @@ class AutoUpdatesStack(Stack):
         self.secrets = Secrets(self, "Secrets", config=config)
         self.publishing = Publishing(self, "Publishing", config=config)
         self.work = WorkQueue(self, "Work", config=config)
+        self.letters = UndeliveredLetters(self, "Letters", config=config)
         self.dispatcher = self._add_dispatcher()
         self.webhook = self._add_webhook()
         self.url = PublicUrl(self, "Url", function=self.webhook)
@@ -110,6 +113,7 @@ class AutoUpdatesStack(Stack):
             env.R2_SECRET_ARN: self.secrets.r2,
             env.BRIGHTDATA_SECRET_ARN: self.secrets.bright_data,
             env.MODEL_SECRET_ARN: self.secrets.model,
+            env.NOTIFY_SECRET_ARN: self.secrets.notify,
         }
         function = RuntimeFunction(
             self,
@@ -120,11 +124,14 @@ class AutoUpdatesStack(Stack):
             config=self.config,
             memory_mb=self.config.worker_memory_mb,
             timeout=self.config.worker_timeout,
-            variables=self._variables(secrets, self.publishing.host, self.url.host),
+            variables=self._variables(secrets, self.publishing.host, self.url.host)
+            | {env.LETTERS_QUEUE_URL: self.letters.queue.queue_url},
         )
         _grant_read(function, secrets)
-        self.work.queue.grant_send_messages(function.function)
+        for queue in (self.work.queue, self.letters.queue):
+            queue.grant_send_messages(function.function)
         self.work.feed(function)
+        self.letters.feed(function)
         self.publishing.grant_public(function, OBJECT_READ, OBJECT_WRITE)
         self.publishing.grant_state(function, OBJECT_READ, OBJECT_WRITE)
         return function
@@ -136,6 +143,7 @@ class AutoUpdatesStack(Stack):
             env.R2_SECRET_ARN: self.secrets.r2,
             env.BRIGHTDATA_SECRET_ARN: self.secrets.bright_data,
             env.MODEL_SECRET_ARN: self.secrets.model,
+            env.NOTIFY_SECRET_ARN: self.secrets.notify,
         }
         live = LiveCrawl(
             self,
@@ -143,10 +151,12 @@ class AutoUpdatesStack(Stack):
             config=self.config,
             code=self._code,
             api_key=self.secrets.api_key,
-            variables=self._variables(secrets, self.publishing.host, self.url.host),
+            variables=self._variables(secrets, self.publishing.host, self.url.host)
+            | {env.LETTERS_QUEUE_URL: self.letters.queue.queue_url},
         )
         _grant_read(live.worker, secrets)
-        self.work.queue.grant_send_messages(live.worker.function)
+        for queue in (self.work.queue, self.letters.queue):
+            queue.grant_send_messages(live.worker.function)
         self.publishing.grant_public(live.worker, OBJECT_READ, OBJECT_WRITE)
         self.publishing.grant_state(live.worker, OBJECT_READ, OBJECT_WRITE, OBJECT_DELETE)
         return live
@@ -158,6 +168,7 @@ class AutoUpdatesStack(Stack):
             DEAD: self.work.dead,
             UNDELIVERED: self.cron.undelivered,
             FAILED: self.cron.failed,
+            LETTERS: self.letters.dead,
         }
         if self.live:
             functions |= {LIVE_DOOR: self.live.door, LIVE_WORKER: self.live.worker}
@@ -200,6 +211,9 @@ class AutoUpdatesStack(Stack):
             "DeadSitesUrl": (self.work.dead.queue_url, "Sites whose message failed on every attempt"),
             "DeadSitesArn": (self.work.dead.queue_arn, "Sites whose message failed on every attempt"),
             "UndeliveredTicksUrl": (self.cron.undelivered.queue_url, "Ticks that did not reach the dispatcher"),
+            "LettersUrl": (self.letters.queue.queue_url, "Notifications that wait for their next try"),
+            "DeadLettersUrl": (self.letters.dead.queue_url, "Notifications that nobody took"),
+            "DeadLettersArn": (self.letters.dead.queue_arn, "Notifications that nobody took"),
             "FailedTicksUrl": (self.cron.failed.queue_url, "Ticks that the dispatcher could not do"),
             "PageTopicArn": (self.monitoring.notices.page.topic_arn, "Pages: subscribe whoever is on call"),
             "TicketTopicArn": (self.monitoring.notices.ticket.topic_arn, "Everything else"),

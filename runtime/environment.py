@@ -29,6 +29,16 @@ BRIGHTDATA_SECRET_ARN: Final = "LLMS_BRIGHTDATA_SECRET_ARN"  # noqa: S105 - a na
 MODEL_SECRET_ARN: Final = "LLMS_MODEL_SECRET_ARN"  # noqa: S105 - a name
 """JSON with the model provider's settings; unset when model-written descriptions are off."""
 
+NOTIFY_SECRET_ARN: Final = "LLMS_NOTIFY_SECRET_ARN"  # noqa: S105 - a name
+"""JSON `{"url": …, "secret": …}`: who is told of every site's changes; unset when nobody is."""
+
+NOTIFY_URL: Final = "LLMS_NOTIFY_URL"
+NOTIFY_SECRET: Final = "LLMS_NOTIFY_SECRET"  # noqa: S105 - a name
+"""A laptop's counterparts of that secret; several secrets, while one is being rotated, are separated by commas."""
+
+LETTERS_QUEUE_URL: Final = "LLMS_LETTERS_QUEUE_URL"
+"""The queue of notifications that could not be delivered within their run."""
+
 QUEUE_URL: Final = "LLMS_QUEUE_URL"
 LIVE_QUEUE_URL: Final = "LLMS_LIVE_QUEUE_URL"
 """The queue of messages that clients of the live crawl sent; unset where there is none."""

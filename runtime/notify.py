@@ -1,7 +1,8 @@
 """Tells a site's owner and the operator what a run came to, by a signed POST to the address each of them gave.
 
-A message goes out through the fetch gate like any request. What cannot be delivered is a `notification_failed` event,
-which is logged and counted; the run that it tells of is committed already, and does not fail with it.
+A message goes out through the fetch gate like any request. What cannot be delivered within the run is a
+`notification_failed` event, which is logged and counted, and a letter that is kept and tried again later; the run that
+it tells of is committed already, and does not fail with it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from urllib.parse import urlsplit
 
 from runtime import webhook
 from runtime.document.changes import ChangeRecord
-from runtime.errors import FetchFailed, Refused
+from runtime.errors import FetchFailed, NotFound, Refused, ServiceError
+from runtime.letters import Letter
 from runtime.models import Commit, Site
-from runtime.notice import Notice, notice_of
+from runtime.notice import Kind, Notice, notice_of
 from runtime.ports import World
 from runtime.reading import Response
 
@@ -97,7 +99,43 @@ async def _deliver(world: World, row: Site, to: Addressee, notice: Notice, sleep
                 await sleep(max(wait, wait_before(notice.id, tries)))
     except TimeoutError:
         why = f"{why}, then out of time" if tries > 1 else "timeout"
-    world.events.event("notification_failed", tries=tries, why=why, **said)
+    letter = Letter(site_id=row.id, role=to.role, id=notice.id, kind=notice.kind, body=notice.body.decode())
+    kept = await _keep(world, letter)
+    world.events.event("notification_failed", tries=tries, why=why, kept=kept, **said)
+
+
+async def _keep(world: World, letter: Letter) -> bool:
+    """Whether the letter will be tried again, or at least lies where somebody finds it."""
+    if world.letters is None:
+        return False
+    try:
+        await world.letters.keep(letter)
+    except ServiceError:
+        return False  # said with the event of its failure, which is counted
+    return True
+
+
+async def deliver_again(world: World, letter: Letter) -> bool:
+    """Try a kept letter once. False: try it again later. What nobody wants any more counts as done.
+
+    :raises StoreDown: the row cannot be read.
+    """
+    said = {"site_id": letter.site_id, "run_id": letter.id, "type": letter.kind, "to": letter.role}
+    try:
+        row = await world.sites.get(letter.site_id)
+    except NotFound:
+        row = None
+    addressees = [] if row is None else [one for one in addressees_of(world, row) if one.role == letter.role]
+    if not addressees:
+        world.events.event("notification_dropped", why="nobody asks for it any more", **said)
+        return True
+    notice = Notice(letter.id, Kind(letter.kind), letter.body.encode())
+    why, _wait = await _attempt(world, addressees[0], notice)
+    if why:
+        world.events.event("notification_refused", why=why, host=urlsplit(addressees[0].url).hostname, **said)
+        return False
+    world.events.event("notification_sent", tries=1, late=True, host=urlsplit(addressees[0].url).hostname, **said)
+    return True
 
 
 async def _attempt(world: World, to: Addressee, notice: Notice) -> tuple[str, float | None]:

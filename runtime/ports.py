@@ -15,6 +15,7 @@ from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site
 from runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from runtime.letters import Letter
     from runtime.reading import Response, Validators  # not needed to name a port, and half of a webhook's imports
 
 MayVisit = Callable[[str], Awaitable[str | None]]
@@ -310,6 +311,13 @@ class Unlocker(Protocol):
         """
 
 
+class Letters(Protocol):
+    """Keeps notifications that could not be delivered within their run."""
+
+    async def keep(self, letter: Letter) -> None:
+        """:raises StoreDown: it cannot be kept."""
+
+
 Clock = Callable[[], datetime]
 """The time, aware and in UTC. Doors pass the real one; tests pass their own."""
 
@@ -328,3 +336,4 @@ class World:
     settings: Settings
     model: Model | None = None
     unlocker: Unlocker | None = None
+    letters: Letters | None = None

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from runtime import environment as env
-from runtime.errors import StoreDown
+from runtime.errors import Misconfigured, Refused, StoreDown
 from runtime.paid import cloud_paid, local_paid
 from runtime.ports import Clock, Events, World
 from runtime.settings import FetchPolicy, Settings, number, require, scheduling
 
 if TYPE_CHECKING:
     from runtime.handlers.vault import Vault
-    from runtime.ports import Publisher, States, Web
+    from runtime.ports import Letters, Publisher, States, Web
 
-PUBLISHED, STATES, DATABASE = "published", "states", "sites.db"
-"""What a home folder holds: the published files, the private state objects, the rows."""
+PUBLISHED, STATES, DATABASE, UNDELIVERED = "published", "states", "sites.db", "undelivered"
+"""What a home folder holds: published files, private state objects, rows, notifications that nobody took."""
 
 
 def utc_now() -> datetime:
@@ -45,6 +47,7 @@ async def embedded_world(
     :raises CorruptState: the database file is damaged. :raises StoreDown: the folder cannot be written.
     """
     from runtime.publish.folder import FolderPublisher, FolderStates
+    from runtime.queues.letters import FolderLetters
     from runtime.queues.memory import MemoryQueue
     from runtime.sites.sqlite import SqliteSites
     from runtime.web.fetch import FetchClient
@@ -68,6 +71,7 @@ async def embedded_world(
                 settings=settings,
                 model=paid.model,
                 unlocker=paid.unlocker,
+                letters=FolderLetters(home / UNDELIVERED),
             )
         finally:
             await web.aclose()
@@ -98,13 +102,18 @@ async def cloud_world(
 
     require(environment, *needed)
     supabase = await vault.fields(environment[env.SUPABASE_SECRET_ARN], "url", "key")
-    settings = cloud_settings(environment)
+    settings = await with_notices(cloud_settings(environment), environment, vault)
     paid = await cloud_paid(environment, vault, settings)
 
     def web() -> Web:
         from runtime.web.fetch import FetchClient
 
         return FetchClient(settings.policy, settings.limits)
+
+    def letters() -> Letters:
+        from runtime.queues.letters import SqsLetters
+
+        return SqsLetters(sqs.make_client(), environment[env.LETTERS_QUEUE_URL])
 
     def states() -> States:
         from runtime.publish.s3 import S3States, make_client
@@ -122,7 +131,46 @@ async def cloud_world(
         settings=settings,
         model=paid.model,
         unlocker=paid.unlocker,
+        letters=cast("Letters", OnFirstUse(letters)) if environment.get(env.LETTERS_QUEUE_URL) else None,
     )
+
+
+async def with_notices(settings: Settings, environment: Mapping[str, str], vault: Vault) -> Settings:
+    """The settings with whom to tell of every site's changes, where the stack names such a secret to this function.
+
+    :raises Misconfigured: the secret is not filled in, or its URL is not one that may be called.
+    :raises StoreDown: it cannot be read.
+    """
+    arn = environment.get(env.NOTIFY_SECRET_ARN)
+    if not arn:
+        return settings
+    given = await vault.fields(arn, "url", "secret")
+    before = previous_secret(await vault.text(arn, "AWSPREVIOUS"))
+    secrets = dict.fromkeys(filter(None, (given["secret"], before)))
+    return replace(settings, notify_url=notify_url(given["url"], settings.policy), notify_secrets=tuple(secrets))
+
+
+def previous_secret(text: str) -> str:
+    """The `secret` of the version before, which goes on signing until the next rotation; empty where there is none."""
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return ""  # it was never filled in
+    secret = value.get("secret") if isinstance(value, dict) else None
+    return secret if isinstance(secret, str) else ""
+
+
+def notify_url(text: str, policy: FetchPolicy) -> str:
+    """The deployment's address for notifications, judged by the gate like a site's; empty for none.
+
+    :raises Misconfigured: the gate would not let a message out to it.
+    """
+    from runtime.web.gate import check_url
+
+    try:
+        return check_url(text, policy).url if text else ""
+    except Refused as refused:
+        raise Misconfigured(f"the address for notifications: {refused}", code="bad_configuration") from None
 
 
 async def public_bucket(environment: Mapping[str, str], vault: Vault) -> Publisher:

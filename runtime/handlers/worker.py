@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime import environment as env
 from runtime.errors import InputError, Misconfigured, StoreDown
 from runtime.handlers.process import Process, remaining_seconds
+from runtime.letters import from_json as from_text
 from runtime.models import Summary
+from runtime.notify import deliver_again
 from runtime.ownership import take
 from runtime.ports import Message, World
 from runtime.queues.messages import from_json
@@ -22,6 +27,9 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
 
     :raises ServiceError: nothing could be done at all; the whole batch comes back.
     """
+    letters = [record for record in event["Records"] if is_letter(record)]
+    if letters:
+        return {"batchItemFailures": process.run(context, lambda world: deliver(world, letters))}
 
     async def batch(world: World) -> dict[str, Any]:
         messages: dict[str, Message] = {}
@@ -43,6 +51,26 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
 
     result: dict[str, Any] = process.run(context, batch)
     return result
+
+
+def is_letter(record: Mapping[str, Any]) -> bool:
+    """Whether it comes from the queue of undelivered notifications, which this function also works off."""
+    queue = os.environ.get(env.LETTERS_QUEUE_URL, "").rpartition("/")[2]
+    return bool(queue) and record["eventSourceARN"].rpartition(":")[2] == queue
+
+
+async def deliver(world: World, records: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Try undelivered notifications again, side by side; those that are to come back, as Lambda wants them named."""
+
+    async def delivered(record: Mapping[str, Any]) -> bool:
+        try:
+            return await deliver_again(world, from_text(record["body"]))
+        except (InputError, StoreDown) as error:
+            process.logger.error("letter_failed", message_id=record["messageId"], detail=str(error))
+            return False
+
+    done = await asyncio.gather(*map(delivered, records))
+    return [{"itemIdentifier": r["messageId"]} for r, ok in zip(records, done, strict=True) if not ok]
 
 
 async def foreign(world: World) -> str:

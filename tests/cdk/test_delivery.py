@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cdk.config import load_stage
+from runtime import environment as env
 from tests.cdk.conftest import STAGES, Synth, properties, resources, scrubbed
 
 
@@ -49,7 +50,9 @@ def test_a_new_secret_version_changes_the_rule_and_those_who_check_it(synth: Syn
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_asynchronous_edge_has_its_own_dead_letters(synth: Synth, stage: str) -> None:
-    """Rule to dispatcher, dispatcher's own failure, queue to worker: three edges, three queues, so an alarm names one."""
+    """Rule to dispatcher, dispatcher's own failure, sites and undelivered notifications to the worker: four edges, four
+    queues, so an alarm names one.
+    """
     template = synth(stage)
     (rule,) = properties(template, "AWS::Events::Rule")
     (invoke,) = properties(template, "AWS::Lambda::EventInvokeConfig")
@@ -57,11 +60,11 @@ def test_every_asynchronous_edge_has_its_own_dead_letters(synth: Synth, stage: s
     arns = [
         rule["Targets"][0]["DeadLetterConfig"]["Arn"],
         invoke["DestinationConfig"]["OnFailure"]["Destination"],
-        redriven[0]["deadLetterTargetArn"],
+        *(policy["deadLetterTargetArn"] for policy in redriven),
     ]
     names = {arn["Fn::GetAtt"][0] for arn in arns}
-    assert len(redriven) == 1
-    assert len(names) == 3
+    assert len(redriven) == 2
+    assert len(names) == 4
     queues = resources(template, "AWS::SQS::Queue")
     assert all(queues[name]["Properties"]["MessageRetentionPeriod"] == 14 * 86_400 for name in names)
 
@@ -84,21 +87,27 @@ def test_a_message_stays_hidden_for_six_worker_timeouts(synth: Synth, stage: str
     """Below that, SQS hands a message out again while the first worker still has it."""
     template = synth(stage, **({"workerTimeout": str(timeout)} if timeout else {}))
     functions = {f["Handler"]: f for f in properties(template, "AWS::Lambda::Function")}
-    (work,) = [queue for queue in properties(template, "AWS::SQS::Queue") if "RedrivePolicy" in queue]
-    (mapping,) = properties(template, "AWS::Lambda::EventSourceMapping")
+    queues = resources(template, "AWS::SQS::Queue")
+    mappings = properties(template, "AWS::Lambda::EventSourceMapping")
     worker = functions["runtime.handlers.worker.handler"]["Timeout"]
-    assert work["VisibilityTimeout"] >= 6 * worker + mapping.get("MaximumBatchingWindowInSeconds", 0)
-    assert work["VisibilityTimeout"] <= 43_200
+    assert len(mappings) == 2
+    for mapping in mappings:
+        hidden = queues[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]["VisibilityTimeout"]
+        assert 6 * worker + mapping.get("MaximumBatchingWindowInSeconds", 0) <= hidden <= 43_200
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_the_worker_reports_failures_one_by_one_and_is_capped_on_the_mapping(synth: Synth, stage: str) -> None:
     """A cap on the function would burn receives and send healthy messages to the dead letters (aws-cdk#24180)."""
     template = synth(stage)
-    (mapping,) = properties(template, "AWS::Lambda::EventSourceMapping")
+    mappings = properties(template, "AWS::Lambda::EventSourceMapping")
     functions = {f["Handler"]: f for f in properties(template, "AWS::Lambda::Function")}
-    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert mapping["ScalingConfig"]["MaximumConcurrency"] == load_stage({"stage": stage}).worker_max_concurrency
+    caps = {m["EventSourceArn"]["Fn::GetAtt"][0]: m["ScalingConfig"]["MaximumConcurrency"] for m in mappings}
+    assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in mappings)
+    assert caps == {
+        "WorkQueue1CAC4D2F": load_stage({"stage": stage}).worker_max_concurrency,
+        "LettersQueue0CC56B8D": 2,
+    }
     assert "ReservedConcurrentExecutions" not in functions["runtime.handlers.worker.handler"]
 
 
@@ -109,3 +118,20 @@ def test_a_lease_outlives_its_worker(synth: Synth, stage: str) -> None:
     worker = functions["runtime.handlers.worker.handler"]
     lease = int(worker["Environment"]["Variables"]["LLMS_LEASE_SECONDS"])
     assert worker["Timeout"] < lease <= worker["Timeout"] + 60
+
+
+def test_notifications_have_a_secret_only_where_the_stage_wants_them(synth: Synth) -> None:
+    """Both workers are named the secret and may read it; nobody else."""
+    template = synth("prod", notifications="true", liveCrawl="true")
+    functions = {f["Handler"].split(".")[-2]: f for f in properties(template, "AWS::Lambda::Function")}
+    told = {name for name, f in functions.items() if env.NOTIFY_SECRET_ARN in f["Environment"]["Variables"]}
+    without = properties(synth("prod", liveCrawl="true"), "AWS::Lambda::Function")
+    assert told == {"worker", "live_worker"}
+    assert "NotifySecretArn" in template["Outputs"]
+    assert not [f for f in without if env.NOTIFY_SECRET_ARN in f["Environment"]["Variables"]]
+    readers = {
+        name.partition("Role")[0]
+        for name, policy in resources(template, "AWS::IAM::Policy").items()
+        if "SecretsNotify" in json.dumps(policy)
+    }
+    assert readers == {"Worker", "LiveWorker"}

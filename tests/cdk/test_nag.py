@@ -18,7 +18,7 @@ from cdk.assembly import build_app
 from tests.cdk.conftest import ROOT, STAGES, flags
 from tests.cdk.test_publishing import R2
 
-EXTRAS = {"brightData": "true", "modelDescriptions": "true", "liveCrawl": "true"}
+EXTRAS = {"brightData": "true", "modelDescriptions": "true", "liveCrawl": "true", "notifications": "true"}
 CERTIFIED = {
     "publicDomain": "llms.example.com",
     "certificateArn": "arn:aws:acm:us-east-1:123456789012:certificate/0000",
