@@ -22,6 +22,7 @@ _DECORATORS = (
         "--llm-enhance/--no-llm-enhance", default=None, help="Let a model write the descriptions (default: no)."
     ),
     click.option("--use-brightdata/--no-brightdata", default=None, help="Allow the unlocker (default: yes)."),
+    click.option("--notify-url", metavar="URL", help="Tell this address of changes and trouble; '' for nobody."),
     click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out paths like blog/**; repeatable."),
 )
 
@@ -45,6 +46,7 @@ def given(**values: Any) -> dict[str, Any]:
         "exclude": "exclude",
         "llm_enhance": "llmEnhance",
         "use_brightdata": "useBrightdata",
+        "notify_url": "notifyUrl",
     }
     return {
         names[key]: list(value) if isinstance(value, tuple) else value

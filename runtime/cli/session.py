@@ -14,13 +14,14 @@ from typing import Any
 import click
 from rich.console import Console
 
+from runtime import environment as env
 from runtime import urls
 from runtime.cli.log import ConsoleEvents
 from runtime.errors import InputError, NotFound
 from runtime.models import Site
 from runtime.ports import World
 from runtime.settings import CrawlLimits, FetchPolicy, Settings, scheduling
-from runtime.wiring import embedded_world
+from runtime.wiring import embedded_world, notify_url
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
@@ -44,7 +45,13 @@ class Session:
         limits = CrawlLimits() if self.rate is None else replace(CrawlLimits(), requests_per_second=self.rate)
         networks = (*LOOPBACK, *PRIVATE) if self.allow_private else ()
         policy = FetchPolicy(allow_networks=networks, allow_any_port=self.allow_private)
-        return Settings(limits=limits, policy=policy, **scheduling(os.environ))
+        return Settings(
+            limits=limits,
+            policy=policy,
+            notify_url=notify_url(os.environ.get(env.NOTIFY_URL, ""), policy),
+            notify_secrets=tuple(filter(None, os.environ.get(env.NOTIFY_SECRET, "").split(","))),
+            **scheduling(os.environ),
+        )
 
 
 def open_and_run(session: Session, work: Callable[[World], Awaitable[Any]]) -> Any:

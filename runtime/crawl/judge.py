@@ -5,6 +5,7 @@ from __future__ import annotations
 from runtime.reading import Left, PageReading, Response
 
 LOGIN_STATUSES = frozenset({401, 403, 407})
+REFUSALS = {"403": "refuses our crawler", "429": "finds our requests too many", "503": "is not available now"}
 
 
 def judge_status(response: Response, *, cap: int) -> tuple[Left, str] | None:
@@ -48,11 +49,16 @@ def judge_page(reading: PageReading, *, redirected: bool) -> tuple[Left, str] | 
 
 
 def entry_problem(reason: Left, detail: str) -> str:
-    """The sentence an operator reads when a site cannot be entered."""
+    """The sentence an operator reads when a site cannot be entered. A 403 is a refusal of us, mostly of a bot wall's
+    making, and 429 and 503 pass: none of them says that the site wants a login, or that it has changed.
+    """
+    if detail in REFUSALS and reason in (Left.LOGIN, Left.HTTP_ERROR):
+        return f"the site {REFUSALS[detail]} ({detail}); its file stays as it is"
     sentences = {
         Left.ROBOTS: "robots.txt does not allow us to read the entry page",
         Left.OFF_SITE: f"the entry page leads to another site ({detail})",
         Left.LOGIN: f"the entry page asks for a login ({detail})",
+        Left.BLOCKED: f"a bot wall answers instead of the site ({detail}); its file stays as it is",
         Left.UNREACHABLE: f"the site does not answer ({detail})",
         Left.REFUSED: f"the address of the site is not allowed ({detail})",
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from dataclasses import replace
 from typing import Any
 
 from runtime import environment as env
@@ -27,8 +28,11 @@ UNAVAILABLE = {"detail": "try again later", "code": "unavailable"}
 def handler(event: Any, context: Any) -> dict[str, Any]:
     """Answer one request of the function URL (payload format 2.0)."""
     request = parse_event(event)
+    host = event["requestContext"].get("domainName", "")
 
     async def work(world: World) -> dict[str, Any]:
+        world = itself(world, host)
+
         async def start() -> int:
             return (await tick(world, tick_id=request.id, remaining_seconds=remaining_seconds(context))).total
 
@@ -41,6 +45,17 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
         # Secrets or rows cannot be reached: logged and counted by the process, and no reason for a caller to know why.
         return respond(503, {**UNAVAILABLE, "request_id": request.id}, {"retry-after": "30"})
     return result
+
+
+def itself(world: World, host: str) -> World:
+    """The world of a service that knows its own address, and so enrols no site there: the stack cannot tell a function
+    the name of its own URL, but every request brings it, written by Lambda.
+    """
+    policy = world.settings.policy
+    if not host or host in policy.self_hosts:
+        return world
+    known = replace(policy, self_hosts=(*policy.self_hosts, host))
+    return replace(world, settings=replace(world.settings, policy=known))
 
 
 def parse_event(event: dict[str, Any]) -> Request:

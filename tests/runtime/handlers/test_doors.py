@@ -10,6 +10,7 @@ from runtime import environment as env
 from runtime import metrics
 from runtime.errors import InputError, Misconfigured, ServiceError
 from runtime.handlers import cron, webhook, worker
+from runtime.letters import Letter, to_json
 from tests.runtime.handlers.conftest import Cloud, Context, event_of
 
 
@@ -175,3 +176,27 @@ def test_no_event_and_no_secret_is_logged(cloud: Cloud, capsys: pytest.CaptureFi
     for secret in (site["webhook_secret"], "near-miss", "api-key", "cron-secret", "eyJ"):
         assert secret not in printed
     assert max(map(len, printed.splitlines())) < 8_000
+
+
+def test_the_service_keeps_no_site_at_its_own_address(cloud: Cloud) -> None:
+    """A function is not told its own URL; the request brings it, and a site there would crawl the service itself."""
+    own = event_of("function_url.json")["requestContext"]["domainName"]
+    status, answer = cloud.call("POST", "/sites", {"url": f"https://{own}/docs"}, x_api_key="api-key")
+
+    assert status == 422
+    assert answer["code"] == "self_host"
+    assert cloud.call("GET", "/sites", x_api_key="api-key")[1]["sites"] == []
+
+
+def test_the_worker_also_works_off_undelivered_notifications(cloud: Cloud, environment: pytest.MonkeyPatch) -> None:
+    """Told by the queue that they come from: what nobody wants any more is done, what cannot be read comes back."""
+    environment.setenv(env.LETTERS_QUEUE_URL, "https://sqs.eu-west-1.amazonaws.com/123456789012/letters")
+    wanted_by_nobody = Letter(
+        site_id="00000000-0000-4000-8000-000000000000", role="site", id="run", kind="llms_txt.held", body="{}"
+    )
+    (record,) = event_of("sqs.json")["Records"]
+    origin = {**record, "eventSourceARN": "arn:aws:sqs:eu-west-1:123456789012:letters"}
+    records = [{**origin, "messageId": "a", "body": to_json(wanted_by_nobody)}, {**origin, "messageId": "b"}]
+
+    assert worker.handler({"Records": records}, Context()) == {"batchItemFailures": [{"itemIdentifier": "b"}]}
+    assert "notification_dropped" in cloud.log.getvalue()
