@@ -10,7 +10,7 @@ NODE = $(shell $(BIN)/python -c 'from cdk import NODE; print(NODE)')
 # app.py runs in the project's own environment, whatever is first in the caller's PATH.
 CDK = PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) $(CDK_CLI)
 
-.PHONY: demo test check lint bench bench-freshness fuzz soak e2e synth bootstrap deploy diff destroy smoke lock clean
+.PHONY: demo test check lint bench bench-freshness fuzz mutation soak e2e synth bootstrap deploy diff destroy smoke lock clean
 
 demo: $(VENV)/.local-ready
 	$(BIN)/python -m runtime.cli.demo
@@ -37,8 +37,11 @@ bench-freshness: $(VENV)/.dev-ready
 fuzz: $(VENV)/.dev-ready
 	$(BIN)/python -m tests.fuzz --minutes 10 $(ARGS)
 
+mutation: $(VENV)/.dev-ready
+	$(BIN)/python -m tests.mutation $(ARGS)
+
 soak: $(VENV)/.dev-ready
-	$(BIN)/python -m tests.safety.fuzz_webhook --calls 1000000
+	$(BIN)/python -m tests.soak $(ARGS)
 
 synth: $(VENV)/.deploy-ready $(CDK_CLI)
 	$(CDK) synth --quiet -c stage=$(STAGE) $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from runtime import keys
 from runtime.models import Outcome, SiteStatus
 from runtime.recrawl import recrawl
 from runtime.versions import confirm
@@ -22,6 +23,15 @@ async def test_a_first_run_publishes_the_file(service: Service) -> None:
     assert finished.site.latest_llms_url == "https://files.example.org/docs.example.com/llms.txt"
     assert finished.site.latest_llms_hash is not None
     assert finished.site.sentinel_url == f"{BASE}/sitemap.xml"
+
+
+async def test_what_is_published_is_kept_as_a_version(service: Service) -> None:
+    """The bytes that readers get are there under their hash as well, for a rollback."""
+    finished = await service.run(await service.enroll())
+
+    kept = await service.world.publisher.read(keys.version(BASE, finished.site.latest_llms_hash or ""))
+    assert kept is not None
+    assert kept.body.decode() == service.published
 
 
 async def test_a_quiet_sitemap_spares_the_crawl(service: Service) -> None:

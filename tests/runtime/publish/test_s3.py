@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
+import boto3
 import pytest
 from botocore.stub import Stubber
 
@@ -164,6 +165,7 @@ async def test_missing_keys_are_an_operators_business(monkeypatch: pytest.Monkey
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # it keeps the credentials that an earlier test had
     with pytest.raises(Misconfigured, match="credentials"):
         await S3States(make_client(endpoint_url="http://127.0.0.1:9"), "bucket").load("site")
 
