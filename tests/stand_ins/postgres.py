@@ -79,7 +79,9 @@ class Postgres:
         return name
 
     def empty(self, database: str) -> None:
-        self.execute("TRUNCATE public.crawl_sites, public.crawl_spending, public.crawl_budget CASCADE", database=database)
+        self.execute(
+            "TRUNCATE public.crawl_sites, public.crawl_spending, public.crawl_budget CASCADE", database=database
+        )
 
     def drop(self, database: str) -> None:
         self.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
