@@ -6,7 +6,6 @@ from tests.mutation.workshop import Mutant
 
 _REQUESTS = ("tests/runtime/sites/test_requests.py",)
 _KILLS = ("tests/faults/test_kills.py",)
-_PIPELINE = ("tests/runtime/pipeline/test_outcomes.py",)
 _WEBHOOK = ("tests/runtime/test_webhook.py", "tests/runtime/test_webhook_cases.py")
 _DOOR = ("tests/runtime/api/test_hook.py", "tests/runtime/test_webhook_cases.py")
 
@@ -116,7 +115,7 @@ MUTANTS = (
         "runtime/models.py",
         "held=self.held + (outcome is Outcome.HELD),",
         "held=self.held,",
-        _PIPELINE,
+        ("tests/runtime/test_summary.py",),
     ),
     Mutant(
         "the end of retrying a dead site",
@@ -144,7 +143,7 @@ MUTANTS = (
         "cdk/alarm_table.py",
         '            missing="breaching",\n',
         '            missing="notBreaching",\n',
-        ("tests/cdk/test_alarms.py",),
+        ("tests/cdk/test_alarm_simulation.py",),
     ),
     Mutant(
         "the reserved concurrency of the open door",

@@ -253,3 +253,16 @@ def test_spreads_are_in_range_and_repeatable(site_id: str, generation: int) -> N
     """The same site and run always have the same spread, in [0, 1)."""
     assert 0 <= spread_of(site_id, generation) < 1
     assert spread_of(site_id, generation) == spread_of(site_id, generation)
+
+
+@given(failures=st.integers(1, 12), spread=spreads)
+def test_a_failing_site_waits_its_share_of_a_doubling_time(failures: int, spread: float) -> None:
+    """Full jitter: anything from a minute to 15 minutes doubled by each failure, so that sites that failed together do
+    not come back together.
+    """
+    history = History(interval_minutes=10_080, outcome=Outcome.FAILED, failures=failures, last_checked_at=NOW)
+    ceiling = min(10_080.0, 15 * 2.0**failures)
+
+    wait = in_minutes(decide(history, SETTINGS, NOW, spread=spread))
+
+    assert wait == pytest.approx(max(1.0, spread * ceiling), rel=1e-6)

@@ -195,6 +195,20 @@ def test_a_slow_but_steady_body_is_read_to_its_end() -> None:
     assert answer.complete
 
 
+def test_a_body_that_flows_well_ends_at_the_deadline_too() -> None:
+    """At 8 KiB/s a body that would take 40 s is given up when the request is 15 s old."""
+
+    async def steady(site: Site, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await site.send(writer, b"HTTP/1.1 200 OK\r\nContent-Length: 327680\r\n\r\n")
+        for _second in range(40):
+            await site.send(writer, bytes(8192))
+            await asyncio.sleep(1)
+
+    error, _, seconds = failure(acting(steady))
+    assert error.code == "timeout"
+    assert seconds == pytest.approx(15, abs=1.1)
+
+
 def test_bomb_036_accept_and_silence_ends_at_the_first_byte_limit() -> None:
     """A site that accepts and says nothing is given up after 10 s."""
 
