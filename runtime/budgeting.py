@@ -48,7 +48,7 @@ async def adapt_price(world: World) -> Budget:
         return known
     planned = await world.sites.planned_crawls()
     limit = settings.crawls_a_day
-    room = max(LEAST * limit, TARGET * (limit - max(known.asked, limit // 10)))
+    room = max(LEAST * limit, TARGET * (limit - max(known.asked, Budget.kept_for_asked(limit))))
     if known.price is not None:
         price = next_price(known.price, planned, room)
     else:

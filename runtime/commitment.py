@@ -29,7 +29,7 @@ def commitment(
     tick_id: str | None,
     url: str | None,
     duration_ms: int,
-    settings: Settings | None = None,
+    settings: Settings,
     price: float | None = None,
 ) -> Commit:
     """The end of a run as the row will have it, the schedule's memory included.
@@ -39,7 +39,7 @@ def commitment(
     """
     site = claim.site
     failures = site.failure_count + 1 if result.counts_as_failure else 0
-    decision = _decided(claim, result, failures, now, settings or Settings(), price)
+    decision = _decided(claim, result, failures, now, settings, price)
     changed = result.outcome is Outcome.UPDATED
     inventory = result.state.inventory
     return Commit(

@@ -77,8 +77,7 @@ async def _over_budget(world: World, due: DueSummary) -> int:
     limit = world.settings.crawls_a_day
     if limit is None or not due.due:
         return 0
-    spent = (await world.sites.budget()).crawls
-    return due.due if spent >= limit - limit // 10 else 0
+    return due.due if (await world.sites.budget()).is_spent(limit) else 0
 
 
 def _report(world: World, done: Tick, due: DueSummary) -> None:

@@ -204,6 +204,15 @@ class Budget:
     price: float | None = None
     priced_at: datetime | None = None
 
+    @staticmethod
+    def kept_for_asked(crawls_a_day: int) -> int:
+        """Crawls of a day's budget that only sites may use that were asked for; `claim_due` has the same in SQL."""
+        return crawls_a_day // 10
+
+    def is_spent(self, crawls_a_day: int) -> bool:
+        """Whether sites that nobody asked for have to wait."""
+        return self.crawls >= crawls_a_day - self.kept_for_asked(crawls_a_day)
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:

@@ -82,7 +82,7 @@ def _why(site: Site, settings: Settings, budget: Budget, now: datetime) -> str:
     else:
         reason = site.next_crawl_reason or "as planned"
     limit = settings.crawls_a_day
-    if limit is not None and site.next_crawl_at <= now and budget.crawls >= limit - limit // 10:
+    if limit is not None and site.next_crawl_at <= now and budget.is_spent(limit):
         reason += f"; it waits for the budget: {budget.crawls} of {limit} crawls were used in the last 24 hours"
     return reason
 

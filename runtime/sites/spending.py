@@ -45,11 +45,6 @@ NOT_CRAWLED = (Outcome.UNCHANGED_SITEMAP, Outcome.FAILED, Outcome.DEFERRED, Outc
 """Outcomes that cost no crawl when no page came. Where every page answered "not modified", all were asked."""
 
 
-def reserve(crawls_a_day: int) -> int:
-    """Crawls of a day's budget that only sites may use that were asked for."""
-    return crawls_a_day // 10
-
-
 def lately(db: sqlite3.Connection, now: datetime) -> Budget:
     """What was charged in the last 24 hours; a slot counts whole until its last crawl is a day old."""
     row = db.execute(LATELY, {"since": stamp(now - DAY)}).fetchone()
@@ -78,7 +73,7 @@ def room(db: sqlite3.Connection, crawls_a_day: int | None, now: datetime) -> tup
     if crawls_a_day is None:
         return None
     left = max(0, crawls_a_day - lately(db, now).crawls)
-    return left, max(0, left - reserve(crawls_a_day))
+    return left, max(0, left - Budget.kept_for_asked(crawls_a_day))
 
 
 def check(db: sqlite3.Connection, crawls_a_day: int | None, now: datetime) -> None:

@@ -28,6 +28,7 @@ from runtime.models import Claim, Outcome, SiteOptions, SiteStatus
 from runtime.models import Site as Row
 from runtime.ownership import take
 from runtime.ports import Enrollment, Message, Requested, World
+from runtime.settings import Settings
 from runtime.sites.supabase import SupabaseSites
 from runtime.state import SiteState
 from runtime.verdicts import Unchanged
@@ -79,7 +80,9 @@ def test_f_71_a_thousand_sites_of_one_minute_are_spread(home: Path) -> None:
     for number in range(1_000):
         row = Row(id=f"site-{number}", base_url=base(number % 90), options=SiteOptions(), next_crawl_at=START)
         claim = Claim(site=row, generation=1, lease_owner="w", lease_until=START, claimed_at=START)
-        made = commitment(claim, survey, now=START, run_id="r", tick_id="t", url=None, duration_ms=1)
+        made = commitment(
+            claim, survey, now=START, run_id="r", tick_id="t", url=None, duration_ms=1, settings=Settings()
+        )
         assert made.next_crawl_at is not None
         planned.append(made.next_crawl_at - START)
 
