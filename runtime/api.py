@@ -15,7 +15,8 @@ from runtime import live_token, metrics, urls, views, webhook
 from runtime.errors import InputError, NotFound, Refused, ServiceError, StaleClaim, Transient
 from runtime.http import Answer, HttpError, Request, parse_object
 from runtime.models import Site, SiteStatus
-from runtime.ports import Message, Requested, World
+from runtime.ports import Message, World
+from runtime.registry import Requested
 from runtime.start import delay, start_run
 
 CRON_PATH = "/internal/cron/recrawl"

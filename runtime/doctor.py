@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from runtime.errors import Misconfigured, ServiceError
-from runtime.ports import Clock, Publisher, Sites, States, World
+from runtime.ports import Clock, Publisher, States, World
+from runtime.registry import Sites
 
 SKEW_NOTED = timedelta(seconds=5)
 SKEW_REFUSED = timedelta(seconds=60)

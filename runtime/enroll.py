@@ -27,7 +27,8 @@ from runtime.models import (
     SiteOptions,
     SiteStatus,
 )
-from runtime.ports import Enrollment, World
+from runtime.ports import World
+from runtime.registry import Enrollment
 from runtime.settings import POLICIES, FetchPolicy
 from runtime.web.gate import check_url
 

@@ -1,4 +1,4 @@
-"""`SqliteSites`: the rows in one file, for one machine. The contract is the one of `runtime.ports.Sites`."""
+"""`SqliteSites`: the rows in one file, for one machine. The contract is the one of `runtime.registry.Sites`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Self
 
 from runtime.errors import NotFound
 from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
-from runtime.ports import Enrollment, Requested
+from runtime.registry import Enrollment, Requested
 from runtime.sites import rows, spending, transitions
 from runtime.sites import sqlite_statements as sql
 from runtime.sites.rows import stamp

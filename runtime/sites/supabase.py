@@ -1,4 +1,4 @@
-"""`SupabaseSites`: the rows in PostgreSQL, behind Supabase's API. The contract is the one of `runtime.ports.Sites`.
+"""`SupabaseSites`: the rows in PostgreSQL, behind Supabase's API. The contract is the one of `runtime.registry.Sites`.
 
 Each method is one call of a function in `supabase/migrations`, where the transaction and the clock are.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from runtime.errors import NotFound, StaleClaim
 from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
-from runtime.ports import Enrollment, Requested
+from runtime.registry import Enrollment, Requested
 from runtime.sites import refusals, rows
 from runtime.sites.rpc import Kinds, Rpc
 

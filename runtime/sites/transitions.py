@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from runtime.models import Commit, Outcome, SiteOptions, SiteStatus
-from runtime.ports import Enrollment
+from runtime.registry import Enrollment
 from runtime.sites import rows
 from runtime.sites.rows import Row, stamp
 

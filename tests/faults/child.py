@@ -24,8 +24,8 @@ from typing import Any, cast
 import httpx
 
 from runtime.local import run_tick
-from runtime.ports import Sites
 from runtime.publish.s3 import S3Publisher, S3States, make_client
+from runtime.registry import Sites
 from runtime.settings import Settings
 from runtime.sites.supabase import SupabaseSites
 from tests.faults.loop import run

@@ -16,7 +16,8 @@ from runtime.document.parse import entries, parse
 from runtime.document.validate import validate
 from runtime.errors import ServiceError
 from runtime.models import Outcome, Run, Site, SiteStatus, Summary
-from runtime.ports import Publisher, Sites, States
+from runtime.ports import Publisher, States
+from runtime.registry import Sites
 from runtime.settings import CrawlLimits, Settings
 from tests.faults.service import Service, sha
 

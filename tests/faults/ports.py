@@ -12,8 +12,9 @@ from enum import Enum
 from typing import Any, cast
 
 from runtime.errors import FetchFailed, Misconfigured, ServiceError, StoreDown
-from runtime.ports import Message, Publisher, Sites, States, Web
+from runtime.ports import Message, Publisher, States, Web
 from runtime.queues.memory import MemoryQueue
+from runtime.registry import Sites
 from runtime.web.resolver import Resolver
 
 LATE_SECONDS = 7.0

@@ -27,8 +27,9 @@ from runtime.handlers.vault import Vault
 from runtime.http import Request
 from runtime.local import run_tick
 from runtime.models import SiteOptions
-from runtime.ports import Enrollment, Message, World
+from runtime.ports import Message, World
 from runtime.queues.messages import to_json
+from runtime.registry import Enrollment
 from runtime.sites.supabase import SupabaseSites
 from tests.faults.loop import run
 from tests.faults.ports import FAULTS_OF, Fault

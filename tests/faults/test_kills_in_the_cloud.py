@@ -15,8 +15,8 @@ import psycopg
 import pytest
 
 from runtime.models import SiteOptions
-from runtime.ports import Enrollment
 from runtime.publish.s3 import S3Publisher, S3States
+from runtime.registry import Enrollment
 from runtime.sites.supabase import SupabaseSites
 from tests.faults.child import KILL_POINTS, Job, Workers, site_in
 from tests.faults.invariants import Evidence, check_invariants

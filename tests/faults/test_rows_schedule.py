@@ -27,7 +27,8 @@ from runtime.local import pending, run_tick
 from runtime.models import Claim, Outcome, SiteOptions, SiteStatus
 from runtime.models import Site as Row
 from runtime.ownership import take
-from runtime.ports import Enrollment, Message, Requested, World
+from runtime.ports import Message, World
+from runtime.registry import Enrollment, Requested
 from runtime.settings import Settings
 from runtime.sites.supabase import SupabaseSites
 from runtime.state import SiteState

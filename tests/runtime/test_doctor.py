@@ -13,8 +13,9 @@ import pytest
 from runtime.doctor import PROBE_KEY, Finding, examine, probes_of
 from runtime.errors import Misconfigured
 from runtime.models import SiteOptions
-from runtime.ports import Enrollment, Stored, World
+from runtime.ports import Stored, World
 from runtime.publish.folder import FolderPublisher
+from runtime.registry import Enrollment
 from runtime.settings import Settings
 from runtime.sites.supabase import SupabaseSites
 from runtime.wiring import embedded_world

@@ -14,6 +14,7 @@ GROUND = {
     "reading",
     "verdicts",
     "ports",
+    "registry",
     "urls",
     "url_syntax",
     "globs",

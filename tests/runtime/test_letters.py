@@ -13,8 +13,8 @@ from runtime import notify
 from runtime.errors import InputError, StoreDown
 from runtime.letters import Letter, from_json, to_json
 from runtime.models import Commit, Outcome, SiteOptions
-from runtime.ports import Enrollment
 from runtime.queues.letters import FolderLetters
+from runtime.registry import Enrollment
 from runtime.settings import Settings
 from tests.runtime.test_notify import OPERATOR_URL, OWNER_URL, SECRET, SERVICE, Post, answering, is_signed
 

@@ -19,10 +19,11 @@ from runtime.dispatch import tick
 from runtime.errors import Refused
 from runtime.handlers.webhook import parse_event, respond
 from runtime.models import Commit, Outcome, SiteOptions
-from runtime.ports import Enrollment, Message, Sites, World
+from runtime.ports import Message, World
 from runtime.publish.folder import FolderPublisher, FolderStates
 from runtime.queues.memory import MemoryQueue
 from runtime.reading import Response
+from runtime.registry import Enrollment, Sites
 from runtime.settings import Settings
 from runtime.sites.rows import stamp
 from runtime.sites.sqlite import SqliteSites

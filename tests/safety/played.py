@@ -16,7 +16,8 @@ from typing import Any
 
 from runtime.api import Api
 from runtime.models import Site
-from runtime.ports import Message, Requested
+from runtime.ports import Message
+from runtime.registry import Requested
 from tests.safety.bench import CONTEXT, Bench, Event, Row, call, event_of, listening, raw_body
 from tests.safety.database import Fault, faulty
 from tests.safety.vault import silent_process

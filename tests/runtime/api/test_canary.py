@@ -11,7 +11,7 @@ from runtime import webhook
 from runtime.api import Secrets
 from runtime.http import Answer, Request
 from runtime.models import Outcome, SiteOptions
-from runtime.ports import Enrollment
+from runtime.registry import Enrollment
 from tests.runtime.api.conftest import BASE, CRON, KEY, OLD_KEY, START, Service
 
 HOOK, TICK = "/internal/hooks/site-changed", "/internal/cron/recrawl"

@@ -17,7 +17,8 @@ from runtime.api import STORE_SECONDS, Secrets
 from runtime.errors import Misconfigured, StoreDown
 from runtime.http import Request
 from runtime.models import Outcome, Site
-from runtime.ports import Message, Requested
+from runtime.ports import Message
+from runtime.registry import Requested
 from runtime.start import QUEUE_SECONDS
 from tests.runtime.api.conftest import BASE, CRON, KEY, START, WEEK, Service
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from runtime.models import Claim, Commit, Outcome, Site, SiteOptions
-from runtime.ports import Enrollment, Sites
+from runtime.registry import Enrollment, Sites
 
 START = datetime(2026, 12, 2, 12, 0, tzinfo=UTC)
 

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from runtime.errors import ServiceError
 from runtime.models import Claim, Outcome, Run, Site, SiteOptions, SiteStatus
-from runtime.ports import Enrollment, Requested, Sites
+from runtime.registry import Enrollment, Requested, Sites
 from runtime.sites.sqlite import SqliteSites
 from runtime.sites.supabase import SupabaseSites
 from tests.runtime.sites.store import START, commit
