@@ -28,7 +28,7 @@ from cdk.config import load_stage
 from runtime.dispatch import MAX_CLAIMS_PER_TICK
 from runtime.errors import StaleClaim
 from runtime.models import Claim, Commit, Outcome, SiteOptions
-from runtime.ports import Enrollment
+from runtime.registry import Enrollment
 from runtime.scheduling import History, ScheduleSettings, decide, spread_of
 from runtime.sites.sqlite import SqliteSites
 
