@@ -79,15 +79,15 @@ MUTANTS = (
     Mutant(
         "the output cap",
         "runtime/web/decode.py",
-        "        if len(data) > room:\n",
-        "        if False:\n",
+        "            data, self.full = data[:room], True\n",
+        "            self.full = True\n",
         _DECODE,
     ),
     Mutant(
         "the output cap of one step of inflation",
         "runtime/web/decode.py",
         "self._inflater.pull(min(PIECE, self._limit - self._size + 1))",
-        "self._inflater.pull(0)",
+        "self._inflater.pull(1 << 30)",
         _DECODE,
     ),
     Mutant(
