@@ -23,6 +23,7 @@ from pathlib import Path
 from benchmarks import connecting, crawling, dispatching, money, plot, reading, starting
 from benchmarks.process import ROOT, ChildFailed
 from benchmarks.table import Table
+from cdk.made import replace_part
 
 PAGE = ROOT / "docs" / "performance.md"
 CHART = ROOT / "docs" / "performance.svg"
@@ -125,9 +126,7 @@ def origin() -> str:
 
 def write(bench: Bench) -> None:
     """Put the figures between the marks of docs/performance.md, and draw the chart."""
-    text = PAGE.read_text()
-    block = f"<!-- made: figures -->\n\n{origin()}\n\n{bench.report()}\n\n<!-- end -->"
-    PAGE.write_text(re.sub(r"<!-- made: figures -->.*?<!-- end -->", lambda _: block, text, flags=re.DOTALL))
+    PAGE.write_text(replace_part(PAGE.read_text(), "figures", f"{origin()}\n\n{bench.report()}"))
     if bench.crawls is not None:
         rows = [(name, bench.crawls.rate(name), name == "ours") for name in bench.crawls.runs]
         CHART.write_text(plot.bars(f"Full crawl of {bench.crawls.pages:,} pages, pages a second", rows, ""))

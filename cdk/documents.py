@@ -18,6 +18,7 @@ from cdk.alarm_table import alarm_table
 from cdk.assembly import build_app
 from cdk.config import STAGES
 from cdk.cost import FLEETS, Habits, flood, month, sizes
+from cdk.made import replace_part
 
 ROOT = Path(__file__).parent.parent
 SPECIFIED = "0.02 to 0.60"
@@ -151,28 +152,17 @@ def cost_tables(body: Mapping[str, Any]) -> str:
     return "\n".join([*rows, *assumed, *priced]) + "\n"
 
 
-def with_block(text: str, name: str, block: str) -> str:
-    """A page with the block between its two markers replaced.
-
-    :raises ValueError: the page has no such markers.
-    """
-    marked = rf"(<!-- made: {name} -->\n).*?(<!-- end -->)"
-    if not re.search(marked, text, re.DOTALL):
-        raise ValueError(f"the page has no block {name}")
-    return re.sub(marked, lambda found: found[1] + "\n" + block + "\n" + found[2], text, count=1, flags=re.DOTALL)
-
-
 def pages(body: Mapping[str, Any], with_live: Mapping[str, Any]) -> dict[Path, str]:
     """Every made page with its text.
 
     :param body: the template of production. :param with_live: the same with a live crawl.
     """
     docs = ROOT / "docs"
-    security = with_block((docs / "security.md").read_text(), "iam", iam_table(body))
+    security = replace_part((docs / "security.md").read_text(), "iam", iam_table(body))
     return {
         docs / "alarms.md": alarms_page(),
-        docs / "security.md": with_block(security, "iam-live", iam_table(with_live, live=True)),
-        docs / "cost.md": with_block((docs / "cost.md").read_text(), "cost", cost_tables(body)),
+        docs / "security.md": replace_part(security, "iam-live", iam_table(with_live, live=True)),
+        docs / "cost.md": replace_part((docs / "cost.md").read_text(), "cost", cost_tables(body)),
     }
 
 

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 from benchmarks.freshness.compare import compare, curves
-from benchmarks.freshness.report import months, plot, replace_part, table
+from benchmarks.freshness.report import months, plot, table
 from benchmarks.freshness.workload import WORKLOADS
+from cdk.made import replace_part
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "scheduling.md"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from benchmarks.freshness.compare import BUDGETED, PRICED, Comparison, Line
@@ -131,11 +130,3 @@ def months(comparison: Comparison) -> dict[str, list[tuple[float, float]]]:
         for line in comparison.at_the_budget
         if line.name in SHOWN
     }
-
-
-def replace_part(page: str, name: str, body: str) -> str:
-    """The page with `body` between `<!-- made: name -->` and the next `<!-- end -->`; raises ValueError without."""
-    part = re.compile(rf"<!-- made: {re.escape(name)} -->.*?<!-- end -->", re.DOTALL)
-    if not part.search(page):
-        raise ValueError(f"the page has no part {name!r}")
-    return part.sub(lambda _: f"<!-- made: {name} -->\n\n{body}\n\n<!-- end -->", page)

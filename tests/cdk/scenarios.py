@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from cdk.alarm_spec import SERVICE, Severity, Signal
 from cdk.alarm_table import alarm_table
 from cdk.config import STAGES, StageConfig
-from cdk.documents import ROOT, with_block
+from cdk.documents import ROOT
+from cdk.made import replace_part
 from runtime import metrics as m
 from tests.cdk.cloudwatch import Series, firing_times
 from tests.cdk.fleet import DAY, HOUR, Fleet
@@ -225,4 +226,4 @@ def played() -> str:
 
 if __name__ == "__main__":
     page = ROOT / "docs/operations.md"
-    page.write_text(with_block(page.read_text(), "scenarios", played()))
+    page.write_text(replace_part(page.read_text(), "scenarios", played()))

@@ -11,6 +11,7 @@ import pytest
 from cdk import documents, prices
 from cdk.config import STAGES, StageConfig, camel_case
 from cdk.cost import FLEETS, Habits, month, sizes
+from cdk.made import replace_part
 from tests.cdk.conftest import ROOT, Synth
 from tests.cdk.scenarios import played
 
@@ -31,12 +32,12 @@ def test_made_pages_are_up_to_date(body: dict[str, Any], synth: Synth, name: str
 def test_the_table_of_bad_days_is_up_to_date() -> None:
     """`python -m tests.cdk.scenarios` writes it."""
     text = (DOCS / "operations.md").read_text()
-    assert text == documents.with_block(text, "scenarios", played())
+    assert text == replace_part(text, "scenarios", played())
 
 
 def test_a_page_without_its_block_is_refused() -> None:
-    with pytest.raises(ValueError, match="no block iam"):
-        documents.with_block("# page", "iam", "table")
+    with pytest.raises(ValueError, match="no part 'iam'"):
+        replace_part("# page", "iam", "table")
 
 
 def test_every_right_has_a_reason(body: dict[str, Any]) -> None:

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
+
+from cdk.made import part_of, replace_part
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reliability.md"
 
 
-def part(name: str, text: str) -> str:
-    """What stands between `<!-- made: name -->` and the next `<!-- end -->`; raises when the page has no such part."""
-    found = _part(name).search(text)
-    if found is None:
-        raise ValueError(f"docs/reliability.md has no part {name!r}")
-    return found[1]
+def part(name: str) -> str:
+    """What a part of the page has."""
+    return part_of(PAGE.read_text("utf-8"), name)
 
 
 def write(name: str, body: str) -> None:
     """Put `body` where the part is, and leave the rest of the page as it is."""
-    text = PAGE.read_text("utf-8")
-    part(name, text)
-    block = f"<!-- made: {name} -->\n\n{body}\n\n<!-- end -->"
-    PAGE.write_text(_part(name).sub(lambda _: block, text), "utf-8")
-
-
-def _part(name: str) -> re.Pattern[str]:
-    return re.compile(rf"<!-- made: {re.escape(name)} -->(.*?)<!-- end -->", re.DOTALL)
+    PAGE.write_text(replace_part(PAGE.read_text("utf-8"), name, body), "utf-8")
 
 
 def origin(command: str) -> str:

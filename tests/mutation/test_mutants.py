@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutation.mutants import MUTANTS
-from tests.mutation.page import PAGE, ROOT, part
+from tests.mutation.page import ROOT, part
 from tests.mutation.workshop import Mutant, Verdict, workshop
 
 
@@ -67,7 +67,7 @@ def test_a_copy_is_whole_again_after_a_mutant(tmp_path: Path) -> None:
 
 def test_the_table_names_every_mutant() -> None:
     """docs/reliability.md has one row a mutant, in order."""
-    lines = part("mutation", PAGE.read_text("utf-8")).splitlines()
+    lines = part("mutation").splitlines()
     rows = [line.split(" | ")[0].removeprefix("| ") for line in lines if " | `" in line]
 
     assert rows == [mutant.without for mutant in MUTANTS]

@@ -9,17 +9,16 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from benchmarks.freshness.compare import OTHERS, compare
-from benchmarks.freshness.report import months, plot, replace_part, table
+from benchmarks.freshness.report import months, plot, table
 from benchmarks.freshness.workload import WORKLOADS
+from cdk.made import part_of, replace_part
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = DOCS / "scheduling.md"
 
 
 def part(name: str) -> str:
-    found = re.search(rf"<!-- made: {name} -->(.*?)<!-- end -->", PAGE.read_text("utf-8"), re.DOTALL)
-    assert found is not None
-    return found[1]
+    return part_of(PAGE.read_text("utf-8"), name)
 
 
 def shape(text: str) -> list[tuple[str, int]]:
