@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.errors import InputError
+from runtime.notice import Kind
 
 VERSION = 1
 FIELDS = ("v", "site_id", "role", "id", "kind", "body")
@@ -51,4 +52,6 @@ def from_json(text: str) -> Letter:
     given = {name: value[name] for name in FIELDS[1:]}
     if not all(isinstance(text, str) for text in given.values()):
         raise InputError("letter", "its fields are texts")
+    if given["kind"] not in set(Kind):
+        raise InputError("letter", f"its kind is one of {', '.join(Kind)}")
     return Letter(**given)

@@ -98,7 +98,18 @@ async def test_a_letter_to_who_wants_none_any_more_is_dropped() -> None:
     assert [name for name, _fields in post.said] == ["notification_dropped"] * 2
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"v": 2}', to_json(LETTER).replace('"run-1"', "1"), "[" * 9_999])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"v": 2}',
+        to_json(LETTER).replace('"run-1"', "1"),
+        to_json(LETTER).replace(LETTER.kind, "x"),
+        "[" * 9_999,
+    ],
+)
 def test_a_text_that_is_no_letter_is_refused(text: str) -> None:
     """It goes to the dead letters with its reason."""
     assert from_json(to_json(LETTER)) == LETTER
