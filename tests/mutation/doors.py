@@ -92,7 +92,7 @@ MUTANTS = (
         "the time limit of a webhook's answer",
         "runtime/api.py",
         "async with asyncio.timeout(self.store_seconds):",
-        "async with asyncio.timeout(None):",
+        "async with asyncio.timeout(self.store_seconds + 2):",
         _DOOR,
     ),
     # -- one site's trouble, and telling of it
