@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
-from runtime.models import Outcome
 from tests.faults.child import KILL_POINTS, Job, Workers, site_in
 from tests.faults.invariants import check_invariants
 from tests.faults.loop import run
@@ -91,7 +90,7 @@ def _one(
 ) -> None:
     first = seed % 2 == 0
     chance = random.Random(f"{point}/{seed}")
-    now = START + (1 if first else 3) * DAY  # a first run of many is spread over a day
+    now = START + (1 if first else 9) * DAY  # a first run of many is spread over a day, and the next is a week later
     job = Job(
         home=str(home),
         sites=sites,
@@ -128,18 +127,12 @@ def _one(
 async def _committed_once(
     service: Service, sites: int, *, before: int, truths: Mapping[int, dict[str, bytes]], job: Job
 ) -> int:
-    """How many sites were updated exactly once; each has to be, with the file that it should have.
-
-    A site whose next slot came while the leases ran out has a line more, of a generation of its own: unchanged.
-    """
+    """How many sites have exactly one new line; each has to, with the file that its site should have."""
     rows = await service.sites.list_sites(limit=sites + 1)
     assert len(rows) == sites, f"{sites - len(rows)} rows are lost"
     for row in rows:
-        lines = await service.sites.runs(row.id)
-        updates = sum(line.outcome is Outcome.UPDATED for line in lines) - before
-        assert updates == 1, f"{row.base_url}: {updates} updates instead of one"
-        generations = {line.generation for line in lines}
-        assert len(generations) == len(lines), f"{row.base_url}: a generation committed twice"
+        lines = len(await service.sites.runs(row.id)) - before
+        assert lines == 1, f"{row.base_url}: {lines} commits instead of one"
         stored = await service.public.read(f"{row.base_url.removeprefix('https://')}/llms.txt")
         assert stored is not None, f"{row.base_url}: no file"
         allowed = [truths[job.version][row.base_url]]
@@ -155,7 +148,8 @@ def _prepared(folder: Path, sites: int, *, first: bool) -> Path:
     service = Service(home, site_in(Job(home=str(home), sites=sites, pages=PAGES)))
 
     async def scenario() -> None:
-        await service.enroll(*range(sites))
+        # With a daily interval a few would be due again, rightly, by the time the lease is over.
+        await service.enroll(*range(sites), recrawlIntervalMinutes=10_080)
         if not first:
             await service.tick(after=DAY)
 
