@@ -7,7 +7,6 @@ links join the queue, is a function of the site alone. Every URL that is not lis
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -21,6 +20,7 @@ from runtime.crawl.select import aliases_to_keep, old_versions, other_languages
 from runtime.crawl.text import undouble
 from runtime.crawl.unlock import Unlocking
 from runtime.crawl.visit import Progress, Visit, Visitor
+from runtime.crawl.window import Window
 from runtime.models import SiteOptions
 from runtime.ports import Web
 from runtime.reading import CrawlResult, Left, LeftOut, Page, PageReading
@@ -103,11 +103,13 @@ class Crawler:
         )
 
     async def _drain(self, frontier: Frontier, visitor: Visitor) -> None:
-        window: deque[asyncio.Task[Visit]] = deque()
+        window: Window[Visit] = Window()
         try:
             if not isinstance(self.inventory, Mapping):
+                visitor.leave_room()
                 self._fill(window, frontier, visitor)
                 self.inventory = await self.inventory()
+                visitor.take_room(len(window))
                 self._know(self.inventory, frontier, visitor)
             frontier.add_inventory(self.inventory)
             while True:
@@ -115,20 +117,18 @@ class Crawler:
                 if not window:
                     self._problem = self._problem or (LATE if visitor.late else "")
                     return
-                visit = await window.popleft()
+                visit = await window.take()
                 if len(self._kept) >= self.options.max_pages:
                     return
                 self._take(frontier, visit)
                 if frontier.full:
                     visitor.forget_links(visit.url)
         finally:
-            for task in window:
-                task.cancel()
-            await asyncio.gather(*window, return_exceptions=True)
+            await window.close()
 
-    def _fill(self, window: deque[asyncio.Task[Visit]], frontier: Frontier, visitor: Visitor) -> None:
+    def _fill(self, window: Window[Visit], frontier: Frontier, visitor: Visitor) -> None:
         while (url := self._next(frontier, visitor, len(window))) is not None:
-            window.append(asyncio.ensure_future(visitor.visit(url)))
+            window.begin(visitor.visit(url))
 
     def _next(self, frontier: Frontier, visitor: Visitor, in_flight: int) -> str | None:
         """The next URL to ask for. No more are under way than could still be kept, so that a limit wastes nothing."""

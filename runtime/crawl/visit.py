@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -24,6 +25,7 @@ from runtime.settings import CrawlLimits
 from runtime.timed import OUT_OF_TIME
 
 ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
+SITEMAPS_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Visitor:
     not_before: datetime | None = None
     memory: dict[str, PageMemory] = field(default_factory=dict)
     unlocking: Unlocking | None = None
+    _lanes: asyncio.Semaphore | None = None
     _hrefs: dict[str, str | None] = field(default_factory=dict)
     _read_at: str = field(init=False)
 
@@ -72,6 +75,18 @@ class Visitor:
         for url, known in self.memory.items():
             if (lastmod := recall.lastmods.get(url)) != known.lastmod:
                 self.memory[url] = replace(known, lastmod=lastmod)
+
+    def leave_room(self) -> None:
+        """Sitemaps are read now: leave them some connections, half of them at most, so that neither side waits."""
+        total = self.limits.connections_per_host
+        self._lanes = asyncio.Semaphore(total - min(SITEMAPS_AT_ONCE, total // 2))
+
+    def take_room(self, waiting: int) -> None:
+        """The sitemaps are read: pages may use every connection, those of the `waiting` visits that were begun too."""
+        lanes, self._lanes = self._lanes, None
+        if lanes is not None:
+            for _ in range(waiting):
+                lanes.release()
 
     async def enter(self, url: str) -> Visit:
         """The entry page: always asked for, as proof that the site is there. It may move within the host pair."""
@@ -137,9 +152,10 @@ class Visitor:
 
     async def _get(self, url: str, may_visit: MayVisit, validators: Validators | None) -> Response:
         self.requests += 1
-        response = await self.web.get(
-            url, max_bytes=self.limits.html_bytes, accept=ACCEPT, may_visit=may_visit, validators=validators
-        )
+        async with self._lanes or nullcontext():
+            response = await self.web.get(
+                url, max_bytes=self.limits.html_bytes, accept=ACCEPT, may_visit=may_visit, validators=validators
+            )
         self.requests += max(0, len(response.hops) - 1)
         self.bytes_read += len(response.body)
         return response

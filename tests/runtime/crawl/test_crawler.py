@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import httpx
@@ -65,6 +66,29 @@ def test_the_result_does_not_depend_on_timing() -> None:
     first = results[0]
     assert len(first.pages) == 30
     assert all((r.pages, r.left_out, r.home) == (first.pages, first.left_out, first.home) for r in results)
+
+
+def test_the_result_does_not_depend_on_when_the_sitemaps_come() -> None:
+    """Sitemaps that were read before the crawl, or come at any time during it, lead to the same pages."""
+    replies: Replies = {HOME: page("Home", *(f"/a{n}" for n in range(40)))}
+    for n in range(40):
+        replies[f"{HOME}a{n}"] = page(f"A{n}", f"/a{n}/b", f"/a{n}/c")
+        replies |= {f"{HOME}a{n}/{name}": page(f"A{n} {name}") for name in "bcd"}
+    known: dict[str, str | None] = {f"{HOME}a{n}/d": "2026-05-01" for n in range(40)}
+
+    async def after(turns: int) -> dict[str, str | None]:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        return known
+
+    def found(inventory: Any) -> tuple[Any, ...]:
+        result = crawl(Site(dict(replies)), options=SiteOptions(max_pages=90), inventory=inventory)
+        memory = {url: (seen.lastmod, seen.sha256) for url, seen in result.memory.items()}
+        return result.pages, result.left_out, memory
+
+    first = found(known)
+    assert len(first[0]) == 90
+    assert all(found(partial(after, turns)) == first for turns in (0, 3, 30, 300, 3000))
 
 
 def test_every_url_that_is_not_listed_has_a_reason() -> None:

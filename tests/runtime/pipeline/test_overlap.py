@@ -12,7 +12,7 @@ import pytest
 
 from runtime.state import decode
 from tests.runtime.pipeline.conftest import BASE, Service, site_of
-from tests.stand_ins.site import Site, text
+from tests.stand_ins.site import Reply, Site, text
 
 GUIDE = f"{BASE}/guide-00"
 
@@ -33,6 +33,11 @@ class Waiting(Site):
             if until is not None:
                 await self.asked.wait_for(lambda: any(until(other) for other in self.log))
         return answer
+
+
+def sitemap_index(*children: str) -> Reply:
+    items = "".join(f"<sitemap><loc>{child}</loc></sitemap>" for child in children)
+    return text(f"<sitemapindex>{items}</sitemapindex>", "application/xml")
 
 
 def is_page(url: str) -> bool:
@@ -60,6 +65,19 @@ async def test_the_file_and_the_memory_are_the_same_when_pages_come_before_the_s
         service.sites.close()
     assert found[0] == found[1]
     assert found[0][1][GUIDE] == "2026-05-01"
+
+
+async def test_sitemaps_do_not_wait_for_every_page_that_was_begun(tmp_path: Path) -> None:
+    """While sitemaps are read, pages leave them connections: here no page is answered before a child was asked for."""
+    site = site_of(30)
+    site.replies[f"{BASE}/all.xml"] = site.replies[f"{BASE}/sitemap.xml"]
+    site.replies[f"{BASE}/sitemap.xml"] = sitemap_index(f"{BASE}/all.xml")
+    waits = dict.fromkeys(filter(is_page, site.replies), lambda url: url == f"{BASE}/all.xml")
+    service = Service(tmp_path, Waiting(replies=site.replies, waits=waits))
+    done = await asyncio.wait_for(service.run(await service.enroll()), 20)
+    assert done.outcome == "updated"
+    assert service.published.count("](") == 31
+    service.sites.close()
 
 
 async def test_a_quiet_look_waits_for_the_sitemaps(service: Service) -> None:
