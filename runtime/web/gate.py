@@ -17,7 +17,7 @@ from urllib.parse import quote
 from runtime.errors import Refused
 from runtime.settings import FetchPolicy
 from runtime.web.addresses import networks, refusal
-from runtime.web.host import canonical_host
+from runtime.web.host import REASONS, canonical_host
 
 MAX_URL = 2_048
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -79,7 +79,7 @@ def check_url(url: str, policy: FetchPolicy) -> Target:
         _refuse(url, "port", f"port {port} is not one of {', '.join(map(str, sorted(PORTS)))}")
     name, addresses, code = _judge_host(host, policy)
     if code is not None:
-        _refuse(url, code, "the host may not be fetched")
+        _refuse(url, code, f"the host may not be fetched: {REASONS.get(code, 'it is not public')}")
     request = _request_target(path, query)
     shown = f"[{name}]" if ":" in name else name
     origin = f"{scheme}://{shown}" if port == DEFAULT_PORTS[scheme] else f"{scheme}://{shown}:{port}"

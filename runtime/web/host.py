@@ -16,11 +16,25 @@ MAX_HOST, MAX_LABEL = 253, 63
 
 SPECIAL_SUFFIXES = frozenset(
     {
-        "localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "home.arpa", "private",
-        "onion", "i2p", "test", "invalid", "alt",
+        "localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "mail", "private", "onion",
+        "i2p", "test", "invalid", "alt", "svc", "default", "consul", "nomad",
     }
 )  # fmt: skip
-"""Names that never are public sites: RFC 6761, 6762, 7686, 8375, 9476, ICANN SAC 113, and what routers use."""
+"""Last labels of names that never are public sites: RFC 6761, 6762 and appendix G, 7686, 9476, ICANN SAC 113 and the
+names that it will not delegate (home, corp, mail), and what clusters and routers use. `example` is not among them: RFC
+6761 6.5 asks applications not to treat it specially, and nobody can register it.
+"""
+
+REASONS = {
+    "host_special_name": "its last label is kept for private use, or for none: it is no public site",
+    "host_single_label": "a public site has a name with a dot in it",
+    "host_percent": "a host is not percent-encoded",
+    "host_unicode_dot": "a character of the host is read as a dot or a delimiter by some",
+    "host_too_long": "the host is longer than DNS allows",
+    "ip_noncanonical": "write the address as four decimal numbers, or as RFC 5952 does",
+    "self_host": "it is one of this service's own hosts",
+}
+"""What is wrong with a host, by the code that refuses it."""
 
 _DELIMITERS = re.compile(r"[.:/?#\[\]@\\%]")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*").fullmatch
@@ -75,7 +89,8 @@ def _dotted(name: str) -> Host:
 
 
 def _is_special(labels: list[str]) -> bool:
-    return labels[-1] in SPECIAL_SUFFIXES or ".".join(labels[-2:]) in SPECIAL_SUFFIXES
+    """Everything below `arpa` is infrastructure (RFC 3172), home.arpa (RFC 8375) among it."""
+    return labels[-1] in SPECIAL_SUFFIXES or (labels[-1] == "arpa" and len(labels) > 1)
 
 
 def _mapped(host: str) -> tuple[str, str | None]:

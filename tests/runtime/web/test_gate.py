@@ -114,6 +114,21 @@ def test_what_can_be_read_in_two_ways_is_refused(url: str, code: str) -> None:
     assert code_of(url) == code
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://consul.service.consul/", "its last label is kept for private use"),
+        ("http://kubernetes/", "a name with a dot in it"),
+        ("http://127.1/", "four decimal numbers"),
+        ("http://10.0.0.1/", "it is not public"),
+    ],
+)
+def test_a_refused_host_is_told_why(url: str, said: str) -> None:
+    """Who enrols a site reads a sentence, not a code."""
+    with pytest.raises(Refused, match=said):
+        check_url(url, OPEN)
+
+
 def test_a_refusal_never_shows_more_than_a_url() -> None:
     """An endless URL is not copied into the error."""
     with pytest.raises(Refused) as caught:

@@ -1,4 +1,4 @@
-"""Every row of ssrf_urls.jsonl as a fetch, judged by where the product connected; and that the judge can see a fault."""
+"""Every row of both ssrf_urls.jsonl as a fetch, judged by where the product connected; and that the judge can see a fault."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ from tests.safety import ssrf
 from tests.safety.certificates import Authority
 from tests.safety.internet import Audit
 
-FOLDER = Path(__file__).parents[2] / "data" / "safety"
-ROWS = [json.loads(line) for line in (FOLDER / ssrf.FILE).read_text(encoding="utf-8").splitlines()]
+DATA = Path(__file__).parents[2] / "data"
+FOLDER = DATA / "safety"
+ROWS = [
+    json.loads(line)
+    for folder in (FOLDER, DATA / "ssrf_more")
+    for line in (folder / ssrf.FILE).read_text(encoding="utf-8").splitlines()
+]
 BY_ID = {row["id"]: row for row in ROWS}
 POLICY = ssrf.policy_of(FOLDER)
 
