@@ -10,6 +10,7 @@ from constructs import Construct
 from cdk.config import StageConfig
 from cdk.function import RuntimeFunction
 from cdk.queues import dead_letters
+from runtime.queues.letters import FIRST_WAIT_SECONDS
 
 TRY_EVERY_SECONDS = 3_600
 """At least six times the worker's timeout, as Lambda's guide on SQS asks for, up to a timeout of ten minutes."""
@@ -31,6 +32,7 @@ class UndeliveredLetters(Construct):
             "Queue",
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
+            delivery_delay=Duration.seconds(FIRST_WAIT_SECONDS),
             visibility_timeout=Duration.seconds(max(TRY_EVERY_SECONDS, 6 * config.worker_timeout)),
             retention_period=Duration.days(4),
             dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead, max_receive_count=TRIES),

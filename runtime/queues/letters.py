@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 FIRST_WAIT_SECONDS = 900
-"""SQS keeps a message back no longer; the queue's visibility timeout is the wait between later tries."""
+"""How long the queue holds a letter back (SQS can no longer); its visibility timeout is the wait between later tries."""
 
 
 class SqsLetters:
@@ -27,12 +27,7 @@ class SqsLetters:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            await asyncio.to_thread(
-                self._client.send_message,
-                QueueUrl=self._queue_url,
-                MessageBody=to_json(letter),
-                DelaySeconds=FIRST_WAIT_SECONDS,
-            )
+            await asyncio.to_thread(self._client.send_message, QueueUrl=self._queue_url, MessageBody=to_json(letter))
         except (ClientError, BotoCoreError):
             raise StoreDown("the queue of undelivered notifications does not answer", code="queue_down") from None
 

@@ -18,7 +18,7 @@ from runtime.handlers.process import Process
 from runtime.handlers.vault import Vault
 
 
-class _Silent:
+class Silent:
     def get_secret_value(self, **_: Any) -> dict[str, str]:
         raise EndpointConnectionError(endpoint_url="https://secretsmanager.boom.amazonaws.com")
 
@@ -28,7 +28,7 @@ def silent_process(door: ModuleType, log: TextIO) -> Iterator[None]:
     """Give a door a process with every variable set and no way to a secret; what it logs goes to `log`."""
     names = (env.SUPABASE_SECRET_ARN, env.CRON_SECRET_ARN, env.API_KEY_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET)
     process = Process(names, dict.fromkeys(names, "arn:aws:secretsmanager:eu-central-1:123456789012:secret:x"))
-    process._vault = Vault(_Silent(), lambda: 0.0)  # type: ignore[arg-type]
+    process._vault = Vault(Silent(), lambda: 0.0)  # type: ignore[arg-type]
     handler: Any = process.logger.registered_handler
     before = handler.setStream(log)
     try:

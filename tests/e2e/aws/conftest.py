@@ -15,8 +15,10 @@ import pytest
 
 from runtime.sample.server import serve_in_thread
 from runtime.sample.site import SampleSite
+from runtime.webhook import new_secret
 from tests.e2e.aws.account import MACHINE, NUMBER, PYTHON, REGION, Account, outputs, put_secret, running_account
 from tests.e2e.aws.public_side import public_side
+from tests.e2e.aws.receiver import Receiver, running_receiver
 from tests.stand_ins import s3
 from tests.stand_ins.postgres import Postgres, running_postgres
 from tests.stand_ins.postgrest import running_postgrest, token
@@ -24,6 +26,8 @@ from tests.stand_ins.s3 import ACCESS_KEY_ID, SECRET_ACCESS_KEY, S3Server
 
 STACK = "llms-txt-auto-updates-local"
 BUCKET = "llms-public"
+OPERATOR = "/operator"
+"""The path at which the receiver is told of every site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class Deployment:
     database: str
     site: SampleSite
     site_url: str
+    receiver: Receiver
     took: dict[str, float]
 
     def api(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
@@ -69,6 +74,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         running_postgres() as postgres,
         running_s3(tmp_path_factory.mktemp("s3")) as server,
         serve_in_thread(site) as web,
+        running_receiver() as receiver,
         ExitStack() as stack,
     ):
         database = postgres.create()
@@ -80,6 +86,8 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
             "r2Endpoint": server.endpoint_url,
             "publicBaseUrl": readers,
             "liveCrawl": "true",
+            "notifications": "true",
+            "lowSeverityAlarms": "true",
         }
         with timed(took, "bootstrap"):
             account.cdk("bootstrap", f"aws://{NUMBER}/{REGION}", context=context)
@@ -98,7 +106,10 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
                     "bucket": BUCKET,
                 },
             )
-            yield Deployment(account, context, found, server, postgres, database, site, web.url, took)
+            receiver.secrets[OPERATOR] = new_secret()
+            whom = {"url": receiver.url + OPERATOR, "secret": receiver.secrets[OPERATOR]}
+            put_secret(account, found["NotifySecretArn"], whom)
+            yield Deployment(account, context, found, server, postgres, database, site, web.url, receiver, took)
 
 
 @contextmanager

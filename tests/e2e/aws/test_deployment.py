@@ -160,7 +160,7 @@ def test_no_secret_is_in_any_log(deployment: Deployment, site: dict[str, Any]) -
     """Not the cron secret, not the API key, not a webhook secret, not the database's key."""
     manager = deployment.account.client("secretsmanager")
     values = [site["webhook_secret"], cron_secret(deployment)]
-    for name in ("ApiKeySecretArn", "SupabaseSecretArn", "R2SecretArn"):
+    for name in ("ApiKeySecretArn", "SupabaseSecretArn", "R2SecretArn", "NotifySecretArn"):
         text = manager.get_secret_value(SecretId=deployment.outputs[name])["SecretString"]
         found = json.loads(text) if text.startswith("{") else {"value": text}
         values += [value for field, value in found.items() if field not in ("url", "endpoint", "bucket")]
