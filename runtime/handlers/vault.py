@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 REMEMBER_SECONDS = 300.0
 RENEW_SECONDS = 5.0
+CURRENT = "AWSCURRENT"
 REFUSALS = frozenset({"AccessDeniedException", "ResourceNotFoundException", "InvalidParameterException"})
 
 
@@ -35,7 +36,7 @@ class Vault:
             if now - read_at >= RENEW_SECONDS:
                 self._known[key] = now - REMEMBER_SECONDS, value
 
-    async def text(self, arn: str, stage: str = "AWSCURRENT") -> str:
+    async def text(self, arn: str, stage: str = CURRENT) -> str:
         """The secret's text; empty when it has no value in that stage.
 
         :raises Misconfigured: it may not be read, or does not exist.
@@ -50,7 +51,8 @@ class Vault:
             if known is None:
                 raise
             value = known[1]
-        self._known[arn, stage] = self._monotonic(), value
+        if value or stage != CURRENT:  # nobody waits five minutes for a secret that was just filled in
+            self._known[arn, stage] = self._monotonic(), value
         return value
 
     async def values(self, arn: str) -> tuple[str, ...]:
@@ -83,8 +85,9 @@ class Vault:
             return self._client.get_secret_value(SecretId=arn, VersionStage=stage).get("SecretString", "")
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
-            if code == "ResourceNotFoundException" and stage == "AWSPREVIOUS":
-                return ""
+            empty = stage != CURRENT or "staging label" in error.response["Error"].get("Message", "")
+            if code == "ResourceNotFoundException" and empty:
+                return ""  # the secret is there, a value is not (yet): boto3#2794
             if code in REFUSALS:
                 raise Misconfigured(
                     f"the secret {arn.rpartition(':')[2]} cannot be read ({code}): check that it exists and is granted",

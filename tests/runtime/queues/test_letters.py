@@ -23,7 +23,7 @@ LETTER = Letter(site_id="s1", role="service", id="run-1", kind="llms_txt.held", 
 @pytest.fixture
 def sqs() -> Iterator[SQSClient]:
     with mock_aws():
-        yield make_client(region="us-east-1", access_key_id="test", secret_access_key="test")  # noqa: S106 - moto's
+        yield make_client(region="us-east-1", access_key_id="test", secret_access_key="test")
 
 
 async def test_a_letter_comes_out_of_the_queue_as_it_was(sqs: SQSClient) -> None:
@@ -55,9 +55,10 @@ async def test_the_largest_message_fits(sqs: SQSClient) -> None:
 @pytest.mark.parametrize("code", ["AWS.SimpleQueueService.NonExistentQueue", "AccessDenied", "ThrottlingException"])
 async def test_a_queue_that_refuses_is_a_store_that_is_down(code: str) -> None:
     """Whatever AWS says: the run goes on without, and the sentence shows neither the queue nor the letter."""
-    client = make_client(region="us-east-1", access_key_id="test", secret_access_key="test")  # noqa: S106 - no AWS
-    with Stubber(client) as stub, pytest.raises(StoreDown) as down:
-        stub.add_client_error("send_message", service_error_code=code)
+    client = make_client(region="us-east-1", access_key_id="test", secret_access_key="test")
+    stub = Stubber(client)
+    stub.add_client_error("send_message", service_error_code=code)
+    with stub, pytest.raises(StoreDown) as down:
         await SqsLetters(client, "https://sqs.us-east-1.amazonaws.com/123456789012/letters").keep(LETTER)
     assert down.value.code == "queue_down"
     assert "123456789012" not in str(down.value)
@@ -70,7 +71,7 @@ async def test_a_queue_that_cannot_be_reached_is_a_store_that_is_down() -> None:
         region="us-east-1",
         access_key_id="test",
         secret_access_key="test",
-        endpoint_url="http://127.0.0.1:9",  # noqa: S106
+        endpoint_url="http://127.0.0.1:9",
     )
     with pytest.raises(StoreDown):
         await SqsLetters(client, "http://127.0.0.1:9/123456789012/letters").keep(LETTER)
