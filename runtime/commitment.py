@@ -55,6 +55,7 @@ def commitment(
         changed=changed,
         latest_llms_hash=result.rendered.sha256 if changed and result.rendered is not None else None,
         latest_llms_url=url,
+        pinned_over=_pin(site, result),
         sentinel_url=result.sentinel_url,
         sentinel_last_modified=None if inventory is None else newest(inventory),
         avg_change_interval_minutes=decision.avg_change_interval_minutes,
@@ -97,6 +98,12 @@ def _apart(decision: Decision, site: Site, outcome: Outcome, now: datetime) -> D
     wait = (decision.next_crawl_at - now) * max(SOONEST, spread_of(site.id, 0))
     reason = "one of many that were enrolled together; its first interval is shorter, to keep them apart"
     return replace(decision, next_crawl_at=now + wait, reason=reason)
+
+
+def _pin(site: Site, result: Survey) -> str | None:
+    """What a rollback put aside, until the site gives something else: a new file, or the very one that was put back."""
+    same = result.rendered is not None and result.rendered.sha256 == site.latest_llms_hash
+    return None if result.outcome is Outcome.UPDATED or same else site.pinned_over
 
 
 def _error(site: Site, result: Survey) -> str | None:

@@ -191,16 +191,18 @@ def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
         **common,
     )
     if rendered.sha256 == site.latest_llms_hash:
-        return replace(result, state=replace(after, pinned_over=None))
-    if state.pinned_over == rendered.sha256:
+        return result
+    if site.pinned_over == rendered.sha256:
         return replace(result, reason="rolled back; the site has not changed since")
     memory = None if state.held is None else HeldMemory(**state.held)
+    confirmed = None if site.confirmed is None else HeldMemory(**site.confirmed)
     judged = guard(
         previous=old,
         new=document,
         rendered=rendered,
         crawl=crawl,
         held_before=memory,
+        confirmed=confirmed,
         now=found.now,
         options_changed=bool(state.options) and state.options != site.options.shaping(),
         public_only=found.public_only,
@@ -208,7 +210,7 @@ def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
     if isinstance(judged, Hold):
         kept = replace(_read(found), held=asdict(judged.memory))
         return replace(result, outcome=Outcome.HELD, reason=judged.reason, state=kept)
-    return replace(result, outcome=Outcome.UPDATED, reason=judged.reason, state=replace(after, pinned_over=None))
+    return replace(result, outcome=Outcome.UPDATED, reason=judged.reason)
 
 
 def _read(found: Crawled) -> SiteState:

@@ -100,6 +100,12 @@ class Site:
     next_crawl_reason: str | None = None
     latest_llms_hash: str | None = None
     latest_llms_url: str | None = None
+    pinned_over: str | None = None
+    """Set by a rollback: the hash of the document that it put aside, which is not published until the site changes."""
+
+    confirmed: Mapping[str, Any] | None = None
+    """The held result that a person said may be published, as the guard remembers it."""
+
     last_crawled_at: datetime | None = None
     last_changed_at: datetime | None = None
     last_checked_at: datetime | None = None
@@ -135,7 +141,8 @@ class Claim:
 class Commit:
     """What a finished run writes to the row and to `crawl_runs`, in one fenced statement.
 
-    A field that is None leaves the column as it is, except `error`, which is written as given.
+    A field that is None leaves the column as it is, except `error` and `pinned_over`, which are written as given. A
+    `changed` file uses up what a person confirmed.
     `next_crawl_at` is the planned time; a webhook that arrived after the claim keeps the earlier one.
     """
 
@@ -151,6 +158,7 @@ class Commit:
     changed: bool = False
     latest_llms_hash: str | None = None
     latest_llms_url: str | None = None
+    pinned_over: str | None = None
     sentinel_url: str | None = None
     sentinel_last_modified: datetime | None = None
     avg_change_interval_minutes: float | None = None

@@ -5,9 +5,10 @@ All calls are coroutines. A store reads its own clock ("the database clock") for
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
 
@@ -67,9 +68,16 @@ class Sites(Protocol):
         """Rows in order of base_url, those after `after` (a base_url)."""
 
     async def update(
-        self, site_id: str, *, options: SiteOptions | None = None, status: SiteStatus | None = None
+        self,
+        site_id: str,
+        *,
+        options: SiteOptions | None = None,
+        status: SiteStatus | None = None,
+        confirmed: Mapping[str, Any] | None = None,
     ) -> Site:
-        """Change options or status. Activating a row clears its failures and makes it due at once."""
+        """Change options or status, or note what a person confirmed. Activating a row clears its failures and makes it
+        due at once.
+        """
 
     async def rotate_secret(self, site_id: str, secret: str, *, overlap_seconds: int) -> Site:
         """Set a new webhook secret; the old one stays valid for `overlap_seconds`."""

@@ -17,7 +17,7 @@ from typing import Any
 from runtime.errors import CorruptState
 from runtime.reading import DocumentState, Inventory, Left, LeftOut, Page, PageMemory, PageReading, Validators
 
-VERSION = 1
+VERSION = 2
 MAX_LEFT_OUT = 5_000
 """Reasons that are kept for `why`; a trap can produce any number of URLs."""
 
@@ -28,8 +28,8 @@ class SiteState:
 
     `memory` is every page as it was last read; `resumed_since` and `deferrals` belong to a crawl that ran out of
     time and goes on. `pages`, `misses` and `left_out` are those of the last crawl; `site_hash` is the document that
-    crawl gave, published or not; `pinned_over` is set by a rollback to the `site_hash` that it put aside. `trust`
-    and `held` are the memories of the lastmod and guard rooms, as JSON objects.
+    crawl gave, published or not. `trust` and `held` are the memories of the lastmod and guard rooms, as JSON objects.
+    What a person decided (a rollback, a confirmation) is in the row, because this may be lost.
     """
 
     inventory: Inventory | None = None
@@ -44,7 +44,6 @@ class SiteState:
     misses: Mapping[str, int] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     site_hash: str | None = None
-    pinned_over: str | None = None
     held: Mapping[str, Any] | None = None
     last_full_crawl_at: datetime | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -97,7 +96,6 @@ def decode(stored: bytes | None) -> SiteState:
             misses=value["misses"],
             left_out=tuple(LeftOut(item["url"], Left(item["reason"]), item["detail"]) for item in value["left_out"]),
             site_hash=value["site_hash"],
-            pinned_over=value["pinned_over"],
             held=value["held"],
             last_full_crawl_at=_time(value["last_full_crawl_at"]),
             options=value["options"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from runtime import keys
 from runtime.errors import InputError, NotFound, StaleClaim
@@ -11,7 +10,7 @@ from runtime.models import Claim, Commit, Outcome, Site
 from runtime.ports import Message, World
 from runtime.published import section_slugs
 from runtime.publishing import put_public, replace_object
-from runtime.state import decode, encode
+from runtime.state import decode
 
 OPERATOR = "operator"
 LEASE_SECONDS = 120
@@ -28,6 +27,9 @@ async def published_versions(world: World, site_id: str, *, limit: int = 100) ->
 async def rollback(world: World, site_id: str, version: str | None = None) -> Site:
     """Put a version back, the one before the current by default. The next run does not undo it until the site changes.
 
+    What it puts aside is noted with the commit, in one statement: whoever dies before that has rolled nothing back, and
+    the next run makes the row's file public again.
+
     :raises InputError: `version` is no SHA-256. :raises NotFound: there is no such version.
     :raises StaleClaim: a run is working on the site.
     """
@@ -35,12 +37,14 @@ async def rollback(world: World, site_id: str, version: str | None = None) -> Si
         raise InputError("version", "must be the SHA-256 of a published version (64 hex digits)")
     claim = await _claim(world, site_id)
     site = claim.site
+    world.events.event("step", step="claimed", site_id=site_id, owner=OPERATOR)
     try:
         target = await _restore(world, claim, version)
     except BaseException:
         await world.sites.release(claim)
         raise
-    state = decode(await world.states.load(site_id))
+    world.events.event("step", step="published", site_id=site_id, sha256=target)
+    aside = site.pinned_over or site.latest_llms_hash
     commit = Commit(
         run_id=f"rollback-{claim.generation}-{site_id}",
         tick_id=None,
@@ -50,9 +54,10 @@ async def rollback(world: World, site_id: str, version: str | None = None) -> Si
         changed=True,
         latest_llms_hash=target,
         latest_llms_url=world.publisher.url(keys.public(site.base_url)),
+        pinned_over=None if aside == target else aside,
     )
     row = await world.sites.commit_run(claim, commit)
-    await world.states.save(site_id, encode(replace(state, pinned_over=state.site_hash, held=None)))
+    world.events.event("step", step="committed", site_id=site_id, run_id=commit.run_id)
     return row
 
 
@@ -64,7 +69,7 @@ async def confirm(world: World, site_id: str) -> None:
     state = decode(await world.states.load(site_id))
     if state.held is None:
         raise NotFound("no result of this site is held")
-    await world.states.save(site_id, encode(replace(state, held={**state.held, "confirmed": True})))
+    await world.sites.update(site_id, confirmed=state.held)
     await world.sites.request_recrawl(site_id, debounce_seconds=0)
     await world.queue.send([Message(site_id=site_id, force=True)])
 

@@ -28,7 +28,7 @@ class HeldMemory:
     """What is remembered of a held result: plain JSON values; times are ISO 8601 in UTC.
 
     `fingerprint` is of the set of listed URLs: two results with the same pages count as the same, whatever became of
-    their descriptions. `confirmed` is set by an operator.
+    their descriptions.
     """
 
     concern: str
@@ -38,7 +38,6 @@ class HeldMemory:
     first_at: str
     last_at: str
     times: int = 1
-    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +63,7 @@ def guard(
     crawl: CrawlResult,
     held_before: HeldMemory | None,
     now: datetime,
+    confirmed: HeldMemory | None = None,
     options_changed: bool = False,
     public_only: bool = False,
 ) -> Publish | Hold:
@@ -71,6 +71,7 @@ def guard(
 
     :param previous: the published document, None if there is none.
     :param held_before: the memory of the last hold, None if the last result was not held.
+    :param confirmed: the held result that an operator said may be published.
     :param options_changed: the owner chose other pages or lengths, so that a smaller file is what was asked for.
     :param public_only: hold a file with links to loopback or private hosts.
     """
@@ -80,7 +81,7 @@ def guard(
             return Publish(f"the first file of the site, with {pages_in_words(entries(new))}")
         return Publish(compare_documents(previous, new).summary)
     memory = _remember(doubt, new, rendered, held_before, now)
-    if held_before is not None and held_before.confirmed and doubt.confirmable and _still(held_before, memory):
+    if confirmed is not None and held_before is not None and doubt.confirmable and _still(confirmed, memory):
         return Publish(f"an operator confirmed it although {doubt.why}")
     hours = (_time(memory.last_at, now) - _time(memory.first_at, now)) / timedelta(hours=1)
     if doubt.results and memory.times >= doubt.results and hours >= doubt.hours:
@@ -106,7 +107,6 @@ def _remember(doubt: Doubt, new: Document, rendered: Rendered, before: HeldMemor
         before.first_at,
         stamp,
         before.times + 1,
-        before.confirmed,
     )
 
 

@@ -88,6 +88,8 @@ def _site(row: Row) -> Site:
         next_crawl_reason=row["next_crawl_reason"],
         latest_llms_hash=row["latest_llms_hash"],
         latest_llms_url=row["latest_llms_url"],
+        pinned_over=row["pinned_over"],
+        confirmed=_json(row["confirmed"]),
         last_crawled_at=instant(row["last_crawled_at"]),
         last_changed_at=instant(row["last_changed_at"]),
         last_checked_at=instant(row["last_checked_at"]),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from runtime.errors import NotFound
 from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
@@ -67,12 +67,18 @@ class SqliteSites:
             ]
 
     async def update(
-        self, site_id: str, *, options: SiteOptions | None = None, status: SiteStatus | None = None
+        self,
+        site_id: str,
+        *,
+        options: SiteOptions | None = None,
+        status: SiteStatus | None = None,
+        confirmed: Mapping[str, Any] | None = None,
     ) -> Site:
         with self._file.transaction(write=True) as db:
             now, row = self._clock(), sql.by_id(db, site_id)
             changes = transitions.reoptioned(row, options) if options else {}
             changes |= {"status": status.value} if status else {}
+            changes |= {"confirmed": dict(confirmed)} if confirmed else {}
             return rows.site(sql.change(db, row, changes, now))
 
     async def rotate_secret(self, site_id: str, secret: str, *, overlap_seconds: int) -> Site:

@@ -17,7 +17,7 @@ from pathlib import Path
 from runtime.errors import CorruptState, InputError, Misconfigured, ServiceError, StoreDown
 
 BUSY_MS = 5_000
-VERSION = 3
+VERSION = 4
 
 SCHEMA = """
 CREATE TABLE crawl_sites (
@@ -117,7 +117,12 @@ CREATE TABLE crawl_budget (
 )
 """
 
-STEPS = (SCHEMA, CHOICES, BUDGET)
+PERSON = """
+ALTER TABLE crawl_sites ADD COLUMN pinned_over TEXT;
+ALTER TABLE crawl_sites ADD COLUMN confirmed TEXT CHECK (json_type(confirmed) = 'object')
+"""
+
+STEPS = (SCHEMA, CHOICES, BUDGET, PERSON)
 """What brings a file of version n to version n + 1. A step is never edited once it was released."""
 
 

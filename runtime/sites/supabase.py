@@ -6,6 +6,7 @@ Each method is one call of a function in `supabase/migrations`, where the transa
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -67,10 +68,20 @@ class SupabaseSites:
         return [rows.site(row) for row in found] or await self._nothing([])
 
     async def update(
-        self, site_id: str, *, options: SiteOptions | None = None, status: SiteStatus | None = None
+        self,
+        site_id: str,
+        *,
+        options: SiteOptions | None = None,
+        status: SiteStatus | None = None,
+        confirmed: Mapping[str, Any] | None = None,
     ) -> Site:
-        columns = rows.option_columns(options) if options else None
-        return rows.site(await self._safely("update_site", p_site_id=_id(site_id), p_options=columns, p_status=status))
+        call: dict[str, Any] = {
+            "p_site_id": _id(site_id),
+            "p_options": rows.option_columns(options) if options else None,
+            "p_status": status,
+            "p_confirmed": dict(confirmed) if confirmed else None,
+        }
+        return rows.site(await self._safely("update_site", **call))
 
     async def rotate_secret(self, site_id: str, secret: str, *, overlap_seconds: int) -> Site:
         rows.check_secret(secret)

@@ -131,6 +131,7 @@ def committed(row: Row, commit: Commit, now: datetime) -> Changes:
         "last_checked_at": stamp(now),
         "last_outcome": commit.outcome.value,
         "last_error": commit.error,
+        "pinned_over": commit.pinned_over,
         "next_crawl_at": sooner(next_crawl_at, row["request_due_at"]) if came_late else next_crawl_at,
     }
     if commit.next_crawl_reason is not None:
@@ -144,7 +145,7 @@ def committed(row: Row, commit: Commit, now: datetime) -> Changes:
     if commit.crawled:
         changes["last_crawled_at"] = stamp(now)
     if commit.changed:
-        changes["last_changed_at"] = stamp(now)
+        changes |= {"last_changed_at": stamp(now), "confirmed": None}
     if commit.status and row["status"] == SiteStatus.ACTIVE and not came_late:
         changes["status"] = commit.status.value
     if not came_late and commit.outcome not in WISH_UNSERVED:

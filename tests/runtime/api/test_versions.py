@@ -7,7 +7,7 @@ import hashlib
 from runtime import keys
 from runtime.models import Outcome
 from runtime.ports import Message
-from runtime.state import SiteState, decode, encode
+from runtime.state import SiteState, encode
 from tests.runtime.api.conftest import BASE, Service
 
 
@@ -48,14 +48,12 @@ async def test_a_rollback_serves_the_version_that_is_named(service: Service) -> 
 
 
 async def test_a_held_result_is_confirmed(service: Service) -> None:
-    """The memory says that a person agreed, and a run is asked for that publishes it."""
+    """The row says what a person agreed to, and a run is asked for that publishes it."""
     site = await service.enroll()
     await service.crawl(site["id"], Outcome.HELD)
-    await service.world.states.save(site["id"], encode(SiteState(held={"sha256": "a" * 64, "confirmed": False})))
+    await service.world.states.save(site["id"], encode(SiteState(held={"sha256": "a" * 64})))
     answer = await service.call("POST", f"/sites/{site['id']}/confirm")
-    held = decode(await service.world.states.load(site["id"])).held
 
     assert (answer.status, answer.body) == (200, {"status": "confirmed", "id": site["id"]})
-    assert held is not None
-    assert held["confirmed"] is True
+    assert (await service.sites.get(site["id"])).confirmed == {"sha256": "a" * 64}
     assert await service.queued() == [Message(site_id=site["id"], force=True)]

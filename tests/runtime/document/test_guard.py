@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,6 +49,7 @@ def judge(
     crawl: CrawlResult | None = None,
     *,
     memory: HeldMemory | None = None,
+    confirmed: HeldMemory | None = None,
     now: datetime = NOW,
     options_changed: bool = False,
     public_only: bool = False,
@@ -60,6 +62,7 @@ def judge(
         rendered=rendered(new),
         crawl=crawl,
         held_before=memory,
+        confirmed=confirmed,
         now=now,
         options_changed=options_changed,
         public_only=public_only,
@@ -87,11 +90,10 @@ def test_d1_f47_nothing_empty_is_ever_published(before: Document | None, reason:
     """Site down, shut out by robots.txt, empty shells, moved to another domain: held, however often it is repeated."""
     memory: HeldMemory | None = None
     for day in range(10):
-        verdict = judge(
-            before, [], crawl_of([], left_out(reason, 30), home=None), memory=memory, now=NOW + timedelta(days=day)
-        )
+        crawl, now = crawl_of([], left_out(reason, 30), home=None), NOW + timedelta(days=day)
+        verdict = judge(before, [], crawl, memory=memory, confirmed=memory, now=now)
         assert isinstance(verdict, Hold)
-        memory = replace(verdict.memory, confirmed=True)
+        memory = verdict.memory
 
     assert "found no page" in verdict.reason
     assert str(reason) in verdict.reason
@@ -195,12 +197,10 @@ def test_f49_a_file_of_more_than_five_megabytes_needs_an_operator() -> None:
         assert isinstance(verdict, Hold)
         memory = verdict.memory
     assert memory is not None
-    confirmed = replace(memory, confirmed=True)
+    later = NOW + timedelta(days=9)
+    known: dict[str, Any] = {"previous": GOOD, "new": new, "rendered": made, "crawl": crawl, "now": later}
 
-    assert isinstance(
-        guard(previous=GOOD, new=new, rendered=made, crawl=crawl, held_before=confirmed, now=NOW + timedelta(days=9)),
-        Publish,
-    )
+    assert isinstance(guard(**known, held_before=memory, confirmed=memory), Publish)
 
 
 def test_f31_a_partial_crawl_never_shrinks_the_file() -> None:
@@ -216,7 +216,7 @@ def test_f31_a_partial_crawl_never_shrinks_the_file() -> None:
         "held: the crawl ran out of time, and 5 pages would disappear; an operator can confirm it"
     )
     assert memory is not None
-    assert isinstance(judge(GOOD, site(15), crawl, memory=replace(memory, confirmed=True)), Publish)
+    assert isinstance(judge(GOOD, site(15), crawl, memory=memory, confirmed=memory), Publish)
 
 
 def test_a_partial_crawl_that_only_adds_is_published_when_it_repeats() -> None:
@@ -312,9 +312,9 @@ def test_an_invalid_file_is_never_published() -> None:
     held = guard(previous=None, new=new, rendered=broken, crawl=crawl, held_before=None, now=NOW)
     assert isinstance(held, Hold)
     assert "breaks rule" in held.reason
-    confirmed = replace(held.memory, confirmed=True)
+    known: dict[str, Any] = {"previous": None, "new": new, "rendered": broken, "crawl": crawl, "now": NOW}
 
-    assert isinstance(guard(previous=None, new=new, rendered=broken, crawl=crawl, held_before=confirmed, now=NOW), Hold)
+    assert isinstance(guard(**known, held_before=held.memory, confirmed=held.memory), Hold)
 
 
 def test_u15_private_links_are_held_where_the_operator_wants_it() -> None:
@@ -330,12 +330,13 @@ def test_a_confirmation_holds_for_what_was_confirmed() -> None:
     before = document_of(site(120))
     held = judge(before, site(40))
     assert isinstance(held, Hold)
-    memory = replace(held.memory, confirmed=True)
+    known: dict[str, Any] = {"memory": held.memory, "confirmed": held.memory}
 
-    assert isinstance(judge(before, site(39), memory=memory), Publish)
-    assert isinstance(judge(before, site(12), memory=memory), Hold)
+    assert isinstance(judge(before, site(39), **known), Publish)
+    assert isinstance(judge(before, site(12), **known), Hold)
     crawl = crawl_of(site(40), complete=False)
-    assert isinstance(judge(before, site(40), crawl, memory=memory), Hold)
+    assert isinstance(judge(before, site(40), crawl, **known), Hold)
+    assert isinstance(judge(before, site(39), confirmed=held.memory), Hold), "what is not held needs no confirmation"
 
 
 def test_a_memory_is_json() -> None:

@@ -252,3 +252,31 @@ async def test_a_site_without_a_success_for_long_is_stale(store: Store) -> None:
     store.advance(seconds=2 * 86_400)
 
     assert (fresh, (await store.sites.due_summary()).stale) == (0, 1)
+
+
+async def test_a_rollback_s_mark_is_as_the_last_commit_gave_it(store: Store) -> None:
+    """It is written with the run and goes with the run that does not carry it on; a dead worker leaves it alone."""
+    site = await store.enroll()
+    await store.sites.commit_run(await store.claim(site), commit(Outcome.UPDATED, changed=True, pinned_over="d" * 64))
+    store.advance(days=1)
+    marked = await store.claim(site)
+    assert marked.site.pinned_over == "d" * 64
+
+    store.advance(days=1)
+    after_death = await store.claim(site)
+    assert after_death.site.pinned_over == "d" * 64
+    assert (await store.sites.commit_run(after_death, commit(Outcome.UNCHANGED_CONTENT))).pinned_over is None
+
+
+async def test_what_a_person_confirmed_stays_until_a_file_is_published(store: Store) -> None:
+    """A run that was under way when the person spoke does not forget it; the next published file uses it up."""
+    site = await store.enroll()
+    under_way = await store.claim(site)
+    word = {"concern": "collapse", "fingerprint": "f" * 64, "entries": 3}
+    row = await store.sites.update(site.id, confirmed=word)
+    assert (row.confirmed, row.lease_owner) == (word, under_way.lease_owner)
+
+    assert (await store.sites.commit_run(under_way, commit(Outcome.HELD))).confirmed == word
+    again = await store.claim(site)
+    assert again.site.confirmed == word
+    assert (await store.sites.commit_run(again, commit(Outcome.UPDATED, changed=True))).confirmed is None

@@ -112,10 +112,18 @@ class Twins(RuleBasedStateMachine):
         wanted = Enrollment(base_url=url, options=options, webhook_secret=secret, enabled=enabled)
         self.do(*(store.enroll(wanted) for store in self.both))
 
-    @rule(url=st.sampled_from(URLS), options=st.none() | OPTIONS, status=st.none() | st.sampled_from(SiteStatus))
-    def update(self, url: str, options: SiteOptions | None, status: SiteStatus | None) -> None:
+    @rule(
+        url=st.sampled_from(URLS),
+        options=st.none() | OPTIONS,
+        status=st.none() | st.sampled_from(SiteStatus),
+        confirmed=st.sampled_from([None, {"entries": 3}]),
+    )
+    def update(
+        self, url: str, options: SiteOptions | None, status: SiteStatus | None, confirmed: dict[str, int] | None
+    ) -> None:
+        given: dict[str, Any] = {"options": options, "status": status, "confirmed": confirmed}
         pairs = zip(self.both, self.ids(url), strict=True)
-        self.do(*(store.update(site_id, options=options, status=status) for store, site_id in pairs))
+        self.do(*(store.update(site_id, **given) for store, site_id in pairs))
 
     @rule(url=st.sampled_from(URLS), secret=st.sampled_from(["", "s1", "s3"]), overlap=st.sampled_from([0, 600]))
     def rotate(self, url: str, secret: str, overlap: int) -> None:
@@ -201,6 +209,7 @@ class Twins(RuleBasedStateMachine):
             crawled=outcome is not Outcome.UNCHANGED_SITEMAP,
             changed=outcome is Outcome.UPDATED,
             latest_llms_hash=f"{self.runs:064}" if outcome is Outcome.UPDATED else None,
+            pinned_over="d" * 64 if failures == 1 else None,
             counts={"pages": failures},
             schedule={"crawls_a_day": failures / 2} if again else None,
             next_crawl_reason="because" if failures else None,
