@@ -38,13 +38,15 @@ def same(files: list[str]) -> dict[str, object]:
     from datetime import UTC, datetime
 
     from runtime.reading import Response
+    from runtime.sitemap.body import Body
     from runtime.sitemap.fetch import Outcome, read_document
 
     packed = gzip.compress(Path(files[0]).read_bytes(), 6)
 
     class Again:
-        async def get(self, url: str, **_: object) -> Response:
-            return Response(url, 200, (("content-type", "application/xml"),), gzip.decompress(packed), hops=(url,))
+        async def get(self, url: str, *, sink: Body, **_: object) -> Response:
+            sink.take(gzip.decompress(packed))
+            return Response(url, 200, (("content-type", "application/xml"),), hops=(url,))
 
         async def set_pace(self, host: str, delay_seconds: float) -> None:
             raise AssertionError(host, delay_seconds)

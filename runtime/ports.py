@@ -23,6 +23,16 @@ MayVisit = Callable[[str], Awaitable[str | None]]
 """Asked before every hop: None lets the request out, a text is the reason not to (RFC 9309 2.2.2)."""
 
 
+class Sink(Protocol):
+    """Takes a body piece by piece, in place of `Response.body`. False from either: read no more of it."""
+
+    def came(self, size: int) -> bool:
+        """So many more bytes came over the wire."""
+
+    def take(self, data: bytes) -> bool:
+        """The next bytes of the body, its content coding undone."""
+
+
 class Web(Protocol):
     """The one way out to the internet: every URL is checked, resolved once and pinned."""
 
@@ -35,10 +45,12 @@ class Web(Protocol):
         validators: Validators | None = None,
         may_visit: MayVisit | None = None,
         range_bytes: int | None = None,
+        sink: Sink | None = None,
     ) -> Response:
         """GET with redirects (5 at most), one deadline, a cap on the decoded body.
 
-        A body over `max_bytes` is cut there and the answer marked incomplete. Any status is an answer.
+        A body over `max_bytes`, or more than `sink` takes, is cut there and the answer marked incomplete. Any status
+        is an answer. With a `sink` the body goes there and is not held.
 
         :raises Refused: the gate does not let this URL, or a redirect target, out.
         :raises FetchFailed: no answer (DNS, connection, deadline, unsupported coding, redirect loop).

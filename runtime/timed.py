@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from runtime.errors import FetchFailed
-from runtime.ports import MayVisit, Web
+from runtime.ports import MayVisit, Sink, Web
 from runtime.reading import Response, Validators
 
 GRACE_SECONDS = 5.0
@@ -34,6 +34,7 @@ class TimedWeb:
         validators: Validators | None = None,
         may_visit: MayVisit | None = None,
         range_bytes: int | None = None,
+        sink: Sink | None = None,
     ) -> Response:
         self._check(url)
         try:
@@ -45,6 +46,7 @@ class TimedWeb:
                     validators=validators,
                     may_visit=may_visit,
                     range_bytes=range_bytes,
+                    sink=sink,
                 )
         except TimeoutError:
             raise FetchFailed(url, LATE, code=OUT_OF_TIME) from None

@@ -12,11 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from runtime.sitemap.dates import MAX_LENGTH
 from runtime.sitemap.location import read_location
 
 MAX_DEPTH: Final = 64
 PIECES: Final = 8
 """Pieces of character data that are kept of one text. expat joins short ones, so a text of more is no address."""
+
+MAX_TEXT: Final = 16_000_000
+"""Characters of all addresses of a document; 50,000 of 320, which is four times what they usually have."""
 
 Entry = tuple[str, str | None]
 _PROTOCOL: Final = re.compile(r"https?://\S*/schemas/sitemap/", re.IGNORECASE)
@@ -44,6 +48,7 @@ class Collected:
     children: list[Entry] = field(default_factory=list)
     closed: bool = False
     full: bool = False
+    _text: int = 0
     _lastmods: dict[str, str] = field(default_factory=dict)
 
     def entry(self, locations: list[str], lastmod: str | None) -> None:
@@ -53,7 +58,8 @@ class Collected:
         self._add(self.children, self.most_children, locations, lastmod)
 
     def _add(self, into: list[Entry], most: int, locations: list[str], lastmod: str | None) -> None:
-        lastmod = self._lastmods.setdefault(lastmod, lastmod) if lastmod else None
+        if lastmod is not None:  # a longer one is no date
+            lastmod = self._lastmods.setdefault(lastmod, lastmod) if 0 < len(lastmod) <= MAX_LENGTH else None
         for location in locations:
             url = read_location(location, self.base)
             if url is None:
@@ -61,6 +67,10 @@ class Collected:
             if len(into) >= most:
                 self.full = True
                 raise Refused(f"more than {most} entries")
+            self._text += len(url)
+            if self._text > MAX_TEXT:
+                self.full = True
+                raise Refused(f"addresses of more than {MAX_TEXT} characters in all")
             into.append((url, lastmod))
 
 

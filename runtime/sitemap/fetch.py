@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -14,6 +13,7 @@ from runtime.errors import FetchFailed, HopRefused, Refused
 from runtime.ports import MayVisit, Web
 from runtime.reading import DocumentState, Response, stamp
 from runtime.settings import CrawlLimits
+from runtime.sitemap.body import Allowance, Body
 from runtime.sitemap.dates import parse_lastmod
 from runtime.sitemap.gunzip import MAGIC
 from runtime.sitemap.parse import SitemapDocument, parse_sitemap
@@ -53,7 +53,7 @@ class Unread:
 
     url: str
     response: Response
-    sha256: str
+    body: Body
     requests: int
 
 
@@ -70,7 +70,8 @@ async def read_document(
 
     :param previous: what the last reading stored of it.
     """
-    came = await ask(web, url, previous, limits=limits, now=now, may_visit=may_visit)
+    allowance = Allowance(limits.sitemap_wire_bytes_per_site, limits.sitemap_bytes_per_site)
+    came = await ask(web, url, previous, limits=limits, now=now, may_visit=may_visit, allowance=allowance)
     return await parse(came, limits, now) if isinstance(came, Unread) else came
 
 
@@ -81,11 +82,13 @@ async def ask(
     *,
     limits: CrawlLimits,
     now: datetime,
+    allowance: Allowance,
     may_visit: MayVisit | None = None,
     seen: AbstractSet[str] = frozenset(),
 ) -> Outcome | Unread:
     """Ask for a document; one that has to be parsed is given as it came.
 
+    :param allowance: what the site's documents may still take; this one takes its part.
     :param seen: documents that no redirect need lead to, since they are asked for themselves.
     """
     asked = None
@@ -100,8 +103,9 @@ async def ask(
 
     try:
         while True:
+            body = Body(allowance)
             response = await web.get(
-                url, max_bytes=limits.sitemap_bytes, accept=ACCEPT, validators=asked, may_visit=may_go
+                url, max_bytes=limits.sitemap_bytes, accept=ACCEPT, validators=asked, may_visit=may_go, sink=body
             )
             requests += max(1, len(response.hops))
             fits = previous is not None and response.url == previous.final_url
@@ -124,17 +128,17 @@ async def ask(
             not_before=conditional.retry_after(response, now),
             requests=requests,
         )
-    digest = hashlib.sha256(response.body).hexdigest()
-    if previous is not None and response.complete and previous.complete and _same(previous, response, digest):
+    whole = previous is not None and previous.complete and response.complete
+    if previous is not None and whole and (previous.sha256, previous.final_url) == (body.sha256, response.url):
         kept = replace(previous, url=url, validators=conditional.storable(response, now))
         return Outcome(url=url, state=_fetched(_seen(kept, now), now), requests=requests)
-    return Unread(url=url, response=response, sha256=digest, requests=requests)
+    return Unread(url=url, response=response, body=body, requests=requests)
 
 
 async def parse(came: Unread, limits: CrawlLimits, now: datetime) -> Outcome:
     """Read a document that came."""
     url, response = came.url, came.response
-    document = await _parse(response, limits)
+    document = await _parse(response, came.body, limits)
     if document.kind == "invalid":
         reason = document.problems[0] if document.problems else "cannot be read"
         return Outcome(url=url, problem=f"{url}: not a sitemap ({reason})", requests=came.requests)
@@ -142,7 +146,7 @@ async def parse(came: Unread, limits: CrawlLimits, now: datetime) -> Outcome:
         url=url,
         final_url=response.url,
         validators=conditional.storable(response, now),
-        sha256=came.sha256,
+        sha256=came.body.sha256,
         kind=document.kind,
         complete=document.complete,
         checked_at=stamp(now),
@@ -166,10 +170,6 @@ def stands(state: DocumentState | None, lastmod: str, now: datetime) -> bool:
     return recent and settled and state.newest <= stamp(date.end)
 
 
-def _same(previous: DocumentState, response: Response, digest: str) -> bool:
-    return previous.sha256 == digest and previous.final_url == response.url
-
-
 def _seen(state: DocumentState, now: datetime) -> DocumentState:
     """Stamped as checked now, if that tells more than the stamp it has: a day was not over when it was last checked."""
     return replace(state, checked_at=stamp(now)) if state.open_until > state.checked_at else state
@@ -180,11 +180,12 @@ def _fetched(state: DocumentState, now: datetime) -> DocumentState:
     return state if old is not None and now - old < REMEMBER_FETCH else replace(state, fetched_at=stamp(now))
 
 
-async def _parse(response: Response, limits: CrawlLimits) -> SitemapDocument:
+async def _parse(response: Response, body: Body, limits: CrawlLimits) -> SitemapDocument:
     content_type = response.header("content-type") or ""
 
     def run() -> SitemapDocument:
-        return parse_sitemap(response.body, response.url, content_type, limits=limits, complete=response.complete)
+        return parse_sitemap(body, response.url, content_type, limits=limits, complete=response.complete)
 
-    large = len(response.body) > LARGE or response.body.startswith(MAGIC)
-    return await asyncio.to_thread(run) if large else run()
+    large = len(body) > LARGE or body.head.startswith(MAGIC)
+    document = await asyncio.to_thread(run) if large else run()
+    return replace(document, problems=(*document.problems, body.problem)) if body.problem else document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 MAGIC: Final = b"\x1f\x8b"
@@ -18,27 +18,27 @@ _FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16
 
 
 def gunzip(
-    data: bytes, damaged: Callable[[str], None], remark: Callable[[str], None], *, size: int = PIECE
+    pieces: Iterable[bytes], damaged: Callable[[str], None], remark: Callable[[str], None], *, size: int = PIECE
 ) -> Iterator[bytes]:
     """The content in pieces of at most `size` bytes.
 
     :param damaged: told when the stream ends early or cannot be read on; what came before is given.
     :param remark: told about a checksum that does not fit; the data is given all the same.
     """
-    at = members = 0
-    while data.startswith(MAGIC, at):
+    given = _Input(pieces)
+    members = 0
+    while given.peek(len(MAGIC)) == MAGIC:
         members += 1
         if members > MEMBERS:
             damaged(f"the gzip stream has more than {MEMBERS} members")
             return
-        at = _header_end(data, at)
+        _skip_header(given)
         checksum = 0
         inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         piece, waiting = b"", b""
         while not inflater.eof:
             if not waiting and len(piece) < size:
-                waiting = data[at : at + _INPUT]
-                at += len(waiting)
+                waiting = given.take()
                 if not waiting:
                     damaged("the gzip stream ends early")
                     return
@@ -50,20 +50,63 @@ def gunzip(
             waiting = inflater.unconsumed_tail
             checksum = zlib.crc32(piece, checksum)
             yield piece
-        at -= len(inflater.unused_data)
-        if data[at : at + 4] != checksum.to_bytes(4, "little"):
+        given.back(len(inflater.unused_data))
+        if given.peek(4) != checksum.to_bytes(4, "little"):
             remark("the gzip checksum does not fit")
-        at += 8
+        given.skip(8)
 
 
-def _header_end(data: bytes, at: int) -> int:
-    """Where the deflate stream of the member at `at` begins (RFC 1952 2.3)."""
-    flags = data[at + 3] if len(data) > at + 3 else 0
-    end = at + 10
+class _Input:
+    """Bytes that come in pieces, read one after another."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._data, self._at = b"", 0
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes; fewer at the end."""
+        while len(self._data) - self._at < size:
+            piece = next(self._pieces, None)
+            if piece is None:
+                break
+            self._data, self._at = self._data[self._at :] + piece, 0
+        return self._data[self._at : self._at + size]
+
+    def skip(self, size: int) -> None:
+        self._at += len(self.peek(size))
+
+    def take(self) -> bytes:
+        """Some of the next bytes; none at the end."""
+        self.peek(1)
+        data = self._data[self._at : self._at + _INPUT]
+        self._at += len(data)
+        return data
+
+    def back(self, size: int) -> None:
+        """The last bytes taken were too many."""
+        self._at -= size
+
+    def skip_text(self) -> None:
+        """To behind the next zero byte."""
+        while (zero := self._data.find(b"\0", self._at)) < 0:
+            self._at = len(self._data)
+            if not self.peek(1):
+                return
+        self._at = zero + 1
+
+
+def _skip_header(given: _Input) -> None:
+    """To where the deflate stream of this member begins (RFC 1952 2.3)."""
+    fixed = given.peek(10)
+    flags = fixed[3] if len(fixed) > 3 else 0
+    given.skip(10)
     if flags & _FEXTRA:
-        end += 2 + int.from_bytes(data[end : end + 2], "little")
-    for flag in (_FNAME, _FCOMMENT):
-        if flags & flag:
-            zero = data.find(b"\0", end)
-            end = zero + 1 if zero >= 0 else len(data)
-    return end + (2 if flags & _FHCRC else 0)
+        length = int.from_bytes(given.peek(2), "little")
+        given.skip(2)
+        given.skip(length)
+    if flags & _FNAME:
+        given.skip_text()
+    if flags & _FCOMMENT:
+        given.skip_text()
+    if flags & _FHCRC:
+        given.skip(2)

@@ -17,6 +17,9 @@ from runtime.sitemap.members import runs, urls_of
 MAX_ENTRIES: Final = 100_000
 """Entries of one site kept by name; the documents after that are remembered by their bytes alone."""
 
+MAX_TEXT: Final = 16_000_000
+"""Characters of the addresses that are kept by name."""
+
 MAX_PROBLEMS: Final = 50
 
 Entry = tuple[str, str | None]
@@ -35,6 +38,7 @@ class Merger:
     carried: set[str] = field(default_factory=set)
     _entries: dict[str, str | None] = field(default_factory=dict)
     _documents: list[tuple[DocumentState, list[str]]] = field(default_factory=list)
+    _text: int = 0
     _ordered: list[str] | None = None
     _hosts: dict[str, bool] = field(default_factory=dict)
 
@@ -82,11 +86,14 @@ class Merger:
 
     def _keep(self, state: DocumentState, entries: Iterable[Entry]) -> None:
         entries = list(entries)
-        if not state.listed or len(self._entries) + len(entries) > MAX_ENTRIES:
+        text = sum(len(url) for url, _ in entries)
+        many = len(self._entries) + len(entries) > MAX_ENTRIES or self._text + text > MAX_TEXT
+        if not state.listed or many:
             if entries:
                 self.note(f"{state.url}: more than {MAX_ENTRIES} pages in all, kept by its bytes alone")
             self._documents.append((replace(state, listed=False), []))
             return
+        self._text += text
         for url, lastmod in entries:
             known = self._entries.get(url)
             self._entries[url] = lastmod if known is None else _later(known, lastmod)

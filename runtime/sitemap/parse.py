@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from runtime.settings import CrawlLimits
+from runtime.sitemap.body import Body
 from runtime.sitemap.location import read_location, trim
 from runtime.sitemap.repair import repair
 from runtime.sitemap.scan import scan
@@ -48,7 +49,7 @@ class SitemapDocument:
 
 
 def parse_sitemap(
-    body: bytes, url: str, content_type: str = "", *, limits: CrawlLimits, complete: bool = True
+    body: bytes | Body, url: str, content_type: str = "", *, limits: CrawlLimits, complete: bool = True
 ) -> SitemapDocument:
     """Read a sitemap document. Never raises, whatever the bytes.
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Final
 
-from runtime.sitemap.elements import Entry
+from runtime.sitemap.dates import MAX_LENGTH
+from runtime.sitemap.elements import MAX_TEXT, Entry
 from runtime.sitemap.location import read_location
 
 MAX_ENTRY: Final = 65_536
@@ -52,6 +53,9 @@ _ENTRY: Final = re.compile(
 
 _GROUPS: Final = 3
 _LASTMOD: Final = re.compile(r"[ -%'-;=?-~\t\r\n]*+")
+_LONG: Final = 1_000
+"""Characters of a lastmod; it is remembered as it is written."""
+
 _TAIL: Final = re.compile(rf"</urlset>{_S}{_COMMENTS}")
 _NAME: Final = re.compile(_ATTRIBUTE)
 
@@ -64,9 +68,10 @@ def scan(pieces: Iterable[bytes], url: str, most: int, *, chunk: int = CHUNK) ->
     """
     entries: list[Entry] = []
     values = _Values(url)
-    rest, begun = "", False
+    rest, begun, read, held, counted = "", False, 0, 0, 0
     try:
         for text in _texts(pieces, chunk):
+            read += len(text)
             rest += text
             if not begun:
                 end = _end_of_head(rest)
@@ -80,6 +85,11 @@ def scan(pieces: Iterable[bytes], url: str, most: int, *, chunk: int = CHUNK) ->
                 entries.extend(values.entries(parts))
             if len(rest) > MAX_ENTRY or len(entries) > most:
                 return None
+            if read > MAX_TEXT:
+                held += sum(len(found) for found, _ in entries[counted:])
+                counted = len(entries)
+                if held > MAX_TEXT:
+                    return None
     except (UnicodeDecodeError, _NotPlain):
         return None
     return entries if begun and _TAIL.fullmatch(rest.lstrip(_SPACE)) else None
@@ -128,9 +138,10 @@ class _Lastmods(dict[str | None, str | None]):
 
     def __missing__(self, written: str | None) -> str | None:
         text = written or ""
-        if _LASTMOD.fullmatch(text) is None:
+        if len(text) > _LONG or _LASTMOD.fullmatch(text) is None:
             raise _NotPlain
-        self[written] = found = text.replace("\r\n", "\n").replace("\r", "\n").strip() or None
+        found = text.replace("\r\n", "\n").replace("\r", "\n").strip() or None
+        found = self[written] = found if found is None or len(found) <= MAX_LENGTH else None
         return found
 
 

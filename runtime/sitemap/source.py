@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from runtime.sitemap.body import Body
 from runtime.sitemap.gunzip import MAGIC, PIECE, gunzip
 
 _HEAD: Final = 1_024
@@ -38,14 +39,15 @@ class Source:
     `complete` is false once a reading met the cap or a broken stream.
     """
 
-    def __init__(self, body: bytes, content_type: str, cap: int) -> None:
+    def __init__(self, body: bytes | Body, content_type: str, cap: int) -> None:
         self._body, self._cap = body, cap
         self.complete = True
         self.remarks: dict[str, None] = {}
-        for _ in range(_MAX_LAYERS - 1):
-            if body.startswith(MAGIC) and self._head().startswith(MAGIC):
-                self._body = b"".join(self._capped(self._raw()))
+        self._layers = 0
         head = self._head()
+        while head.startswith(MAGIC) and self._layers < _MAX_LAYERS:
+            self._layers += 1
+            head = self._head()
         self.encoding, self._skip = _encoding(head, content_type)
         text = head[self._skip :].decode(self.encoding, "replace")
         self.is_markup = text.lstrip(" \t\r\n\ufeff").startswith("<")
@@ -65,9 +67,10 @@ class Source:
         yield decoder.decode(b"", final=True)
 
     def _raw(self, size: int = PIECE) -> Iterator[bytes]:
-        if self._body.startswith(MAGIC):
-            return gunzip(self._body, self._damaged, self._remark, size=size)
-        return iter((self._body,))
+        pieces = self._body.pieces() if isinstance(self._body, Body) else iter((self._body,))
+        for layer in range(self._layers):
+            pieces = gunzip(self._capped(pieces) if layer else pieces, self._damaged, self._remark, size=size)
+        return pieces
 
     def _head(self) -> bytes:
         head = b""

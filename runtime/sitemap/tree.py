@@ -17,6 +17,7 @@ from runtime import urls
 from runtime.ports import MayVisit, Web
 from runtime.reading import DocumentState, Inventory
 from runtime.settings import CrawlLimits
+from runtime.sitemap.body import Allowance
 from runtime.sitemap.fetch import Outcome, Unread, ask, parse, read_document, stands
 from runtime.sitemap.lastmod import LastmodTrust
 from runtime.sitemap.merge import Merger
@@ -119,6 +120,7 @@ class _Tree:
         self._seen: set[str] = set()
         self._failed: list[tuple[Outcome, bool]] = []
         self._documents = 0
+        self._allowance = Allowance(limits.sitemap_wire_bytes_per_site, limits.sitemap_bytes_per_site)
         self._requests = 0
         self._standing: set[str] = set()
         self.skips = False
@@ -191,6 +193,11 @@ class _Tree:
             for url in level[allowed:]:
                 self._carry(url)
         for start in range(0, min(len(level), allowed), CONCURRENT):
+            if self._allowance.spent:
+                self._merger.lost(f"{self._allowance.spent}; {min(len(level), allowed) - start} not asked for")
+                for url in level[start:allowed]:
+                    self._carry(url)
+                return
             batch = level[start : min(start + CONCURRENT, allowed)]
             came = deque(await asyncio.gather(*map(self._ask, batch)))
             while came:  # one document at a time is held parsed, and none longer than it is needed
@@ -207,7 +214,14 @@ class _Tree:
             return Outcome(url=url, state=self._before[url], requests=0)
         before = self._before.get(url)
         came = await ask(
-            self._web, url, before, limits=self._limits, now=self._now, may_visit=self._may_visit, seen=self._seen
+            self._web,
+            url,
+            before,
+            limits=self._limits,
+            now=self._now,
+            allowance=self._allowance,
+            may_visit=self._may_visit,
+            seen=self._seen,
         )
         self._requests += came.requests
         if isinstance(came, Outcome) and came.not_before is not None:

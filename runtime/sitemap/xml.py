@@ -29,6 +29,9 @@ _CUT: Final = frozenset(
 """Errors of a document that ends too early; nothing in it needs repair."""
 
 BLOCK: Final = 1 << 16
+MAX_TOKEN: Final = 1 << 20
+"""Bytes of a tag or comment. expat holds all of one, and before 2.6 looks through it anew for every block."""
+
 _LOCATION: Final = b"<loc"
 
 
@@ -73,6 +76,7 @@ class _Reader:
             for piece in rest:
                 self._parser.Parse(piece, False)
                 seen += len(piece)
+                self._judge_token(seen)
             self._parser.Parse(b"", True)
         except Refused as reason:
             refused = not self._collected.full
@@ -85,6 +89,11 @@ class _Reader:
             tail = piece[self._parser.ErrorByteIndex - seen :]
             return XmlReading(self._kind, self._collected, complete=not _name_a_location(tail, rest), problem=problem)
         return XmlReading(self._kind, self._collected, complete=True)
+
+    def _judge_token(self, seen: int) -> None:
+        if seen - self._parser.CurrentByteIndex > MAX_TOKEN:
+            self._collected.full = True
+            raise Refused(f"a tag or comment of more than {MAX_TOKEN} bytes")
 
     def _root(self, name: str, attributes: dict[str, str]) -> None:
         prefix, _, local = name.rpartition(":")
@@ -111,9 +120,10 @@ def _blocks(pieces: Iterable[bytes | str]) -> Iterator[bytes]:
     held = b""
     for piece in pieces:
         held += piece.encode() if isinstance(piece, str) else piece
-        if len(held) >= BLOCK:
-            yield held
-            held = b""
+        whole = len(held) // BLOCK * BLOCK
+        for at in range(0, whole, BLOCK):
+            yield held[at : at + BLOCK]
+        held = held[whole:]
     if held:
         yield held
 

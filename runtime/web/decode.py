@@ -11,6 +11,8 @@ import zlib
 from collections.abc import Iterable
 from typing import Final
 
+from runtime.ports import Sink
+
 ACCEPT_ENCODING: Final = "gzip, deflate"
 PIECE: Final = 1 << 20
 """At most this many bytes are inflated in one go, so that one body does not hold up the event loop."""
@@ -47,11 +49,11 @@ def coding_of(values: Iterable[str]) -> str:
 class Body:
     """Collects a body: `feed` what the wire gives, `drain` while it says so, stop when `full`, then take `value()`.
 
-    Holds at most `limit` bytes. The one buffer is handed out without a copy.
+    Holds at most `limit` bytes, or none if a `sink` takes them. The one buffer is handed out without a copy.
     """
 
-    def __init__(self, coding: str, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, coding: str, limit: int, sink: Sink | None = None) -> None:
+        self._limit, self._sink = limit, sink
         self._size = 0
         self._first = b""
         self._rest: io.BytesIO | None = None
@@ -87,7 +89,9 @@ class Body:
         if len(data) > room:
             data, self.full = data[:room], True
         self._size += len(data)
-        if self._rest is not None:
+        if self._sink is not None:
+            self.full = not self._sink.take(data) or self.full
+        elif self._rest is not None:
             self._rest.write(data)
         elif not self._first:
             self._first = data

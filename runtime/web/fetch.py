@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runtime.errors import FetchFailed, HopRefused, Misconfigured, Refused
 from runtime.models import ROBOTS_TOKEN
-from runtime.ports import MayVisit
+from runtime.ports import MayVisit, Sink
 from runtime.reading import Response, Validators
 from runtime.settings import CrawlLimits, FetchPolicy
 from runtime.web import decode
@@ -83,6 +83,7 @@ class FetchClient:
         validators: Validators | None = None,
         may_visit: MayVisit | None = None,
         range_bytes: int | None = None,
+        sink: Sink | None = None,
     ) -> Response:
         """See `runtime.ports.Web.get`.
 
@@ -104,7 +105,7 @@ class FetchClient:
                 try:
                     following = self._next_hop(target, answer)
                     if following is None:
-                        body, complete = await self._read(target, answer, max_bytes)
+                        body, complete = await self._read(target, answer, max_bytes, sink)
                         return Response(target.url, answer.status, answer.headers, body, complete, tuple(hops))
                 finally:
                     await answer.close()
@@ -164,7 +165,9 @@ class FetchClient:
             raise Refused(target.url, "the answer redirects to two places", code="redirect_ambiguous")
         return resolve_reference(target, _location_text(locations.pop()), self._policy)
 
-    async def _read(self, target: Target, answer: Answer, max_bytes: int) -> tuple[bytes, bool]:
+    async def _read(
+        self, target: Target, answer: Answer, max_bytes: int, sink: Sink | None = None
+    ) -> tuple[bytes, bool]:
         if answer.status in BODILESS:
             return b"", True
         declared = _declared_length(answer.headers)
@@ -172,7 +175,7 @@ class FetchClient:
             raise FetchFailed(target.url, f"the answer announces {declared} bytes", code="body_too_large")
         try:
             coding = decode.coding_of(v for k, v in answer.headers if k == "content-encoding")
-            body = decode.Body(coding, max_bytes)
+            body = decode.Body(coding, max_bytes, sink)
             seen = 0
             while not body.full and seen <= max_bytes + WIRE_SLACK:
                 data = await answer.read()
@@ -180,6 +183,8 @@ class FetchClient:
                     return body.value(), answer.whole and body.ended and _is_all(answer, seen)
                 seen += len(data)
                 self.bytes_read += len(data)
+                if sink is not None and not sink.came(len(data)):
+                    break
                 body.feed(data)
                 while body.drain():  # noqa: ASYNC110 - lets the other sites run between two pieces
                     await asyncio.sleep(0)
