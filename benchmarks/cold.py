@@ -124,7 +124,7 @@ class Services:
             when = "2026-12-02T10:00:00+00:00"
             return {"next_crawl_at": when, "accepted": True, "run_at": when, "replayed": False}
         if path.endswith("/due_summary"):
-            return {"due": 0, "overdue": 0, "oldest_due_at": None, "stale": 0}
+            return {"due": 0, "over_budget": 0, "overdue": 0, "oldest_due_at": None, "stale": 0}
         if path.endswith("/check_schema"):
             return {"missing": [], "open": [], "version": 1_000, "now": "2026-12-02T10:00:00+00:00"}
         return [] if path.endswith(("/claim_due_sites", "/tick_outcomes")) else None

@@ -22,14 +22,11 @@ STOP_MARGIN_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What one tick did: sites claimed, those of them that could not be queued, and those that are due but have to wait
-    for the budget.
-    """
+    """What one tick did: sites claimed, and those of them that could not be queued."""
 
     id: str
     total: int
     unqueued: int = 0
-    over_budget: int = 0
 
 
 async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0) -> Tick:
@@ -65,19 +62,10 @@ async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0
     for message in failed:
         if message.claim is not None:
             await world.sites.release(message.claim)
-    due = await world.sites.due_summary(slack_seconds=settings.tick_slack_seconds)
-    waiting = await _over_budget(world, due)
-    done = Tick(id=tick_id, total=len(claims) - len(failed), unqueued=len(failed), over_budget=waiting)
+    due = await world.sites.due_summary(slack_seconds=settings.tick_slack_seconds, crawls_a_day=settings.crawls_a_day)
+    done = Tick(id=tick_id, total=len(claims) - len(failed), unqueued=len(failed))
     _report(world, done, due)
     return done
-
-
-async def _over_budget(world: World, due: DueSummary) -> int:
-    """How many sites are due and wait for nothing but the budget."""
-    limit = world.settings.crawls_a_day
-    if limit is None or not due.due:
-        return 0
-    return due.due if (await world.sites.budget()).is_spent(limit) else 0
 
 
 def _report(world: World, done: Tick, due: DueSummary) -> None:
@@ -92,7 +80,7 @@ def _report(world: World, done: Tick, due: DueSummary) -> None:
         metrics.STALE_SITES: due.stale,
     }
     if world.settings.crawls_a_day is not None:
-        numbers[metrics.OVER_BUDGET_SITES] = done.over_budget
+        numbers[metrics.OVER_BUDGET_SITES] = due.over_budget
     world.events.event("tick_dispatched", tick_id=done.id, **numbers)
     if idle:
         world.events.event("tick_completed", tick_id=done.id, **Summary().as_dict())

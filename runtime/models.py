@@ -190,12 +190,15 @@ class Run:
 class DueSummary:
     """How far behind the schedule is: due now, overdue by more than `slack`, and the oldest due time.
 
-    `stale` counts active sites without a successful look for more than two of their own intervals and a day.
+    `over_budget` are those that are due and wait for nothing but the budget; they count as due, and are neither overdue
+    nor the oldest. `stale` counts active sites without a successful look for more than two of their own intervals and a
+    day.
     """
 
     due: int
     overdue: int
     oldest_due_at: datetime | None
+    over_budget: int = 0
     stale: int = 0
 
 

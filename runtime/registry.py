@@ -145,7 +145,8 @@ class Sites(Protocol):
         does nothing a second time. Revives a disabled site. :raises NotFound: there is no such row.
         """
 
-    async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary: ...
+    async def due_summary(self, *, slack_seconds: int = 0, crawls_a_day: int | None = None) -> DueSummary:
+        """With a budget, the sites that wait for nothing else are counted by themselves."""
 
     async def budget(self) -> Budget:
         """What was charged in the last 24 hours (slots of ten minutes, whole), and the price."""

@@ -45,8 +45,8 @@ def status(session: Session, watch: bool, seconds: float) -> None:
 
 async def _status(world: World) -> dict[str, Any]:
     rows = await every_site(world)
-    due = await world.sites.due_summary(slack_seconds=world.settings.tick_slack_seconds)
     spent, limit = await world.sites.budget(), world.settings.crawls_a_day
+    due = await world.sites.due_summary(slack_seconds=world.settings.tick_slack_seconds, crawls_a_day=limit)
     ill = [row for row in rows if row.failure_count or row.last_outcome is Outcome.HELD]
     return {
         "sites": len(rows),
@@ -56,7 +56,9 @@ async def _status(world: World) -> dict[str, Any]:
         "due": due.due,
         "overdue": due.overdue,
         "oldest_due_at": None if due.oldest_due_at is None else due.oldest_due_at.isoformat(),
-        "budget": None if limit is None else {"crawls": spent.crawls, "of": limit, "price_minutes": spent.price},
+        "budget": None
+        if limit is None
+        else {"crawls": spent.crawls, "of": limit, "waiting": due.over_budget, "price_minutes": spent.price},
         "attention": [
             {"url": row.base_url, "outcome": row.last_outcome, "failures": row.failure_count, "error": row.last_error}
             for row in ill
@@ -69,7 +71,11 @@ def _status_text(view: dict[str, Any]) -> str:
     oldest = f", the oldest since {view['oldest_due_at'][:16]}" if view["oldest_due_at"] else ""
     lines = [f"sites      {states}", f"schedule   {view['due']} due, {view['overdue']} overdue{oldest}"]
     if view["budget"]:
-        lines.append("budget     {crawls} of {of} crawls in the last 24 hours".format(**view["budget"]))
+        lines.append(
+            "budget     {crawls} of {of} crawls in the last 24 hours; {waiting} due wait for it".format(
+                **view["budget"]
+            )
+        )
     lines += [f"{item['outcome'] or '':10} {item['url']}  {item['error'] or ''}" for item in view["attention"]]
     return "\n".join(lines if view["attention"] else [*lines, "attention  nothing"])
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 FIRST_WAIT_SECONDS = 900
-"""How long the queue holds a letter back (SQS can no longer); its visibility timeout is the wait between later tries."""
+"""How long the queue holds a letter back, the longest that SQS can; its visibility timeout is the wait after that."""
 
 
 class SqsLetters:

@@ -165,7 +165,13 @@ def tick_outcome(row: Row) -> tuple[Outcome, bool]:
 def due_summary(row: Row) -> DueSummary:
     with readable("the summary of due sites"):
         oldest = instant(row["oldest_due_at"])
-        return DueSummary(due=row["due"], overdue=row["overdue"], oldest_due_at=oldest, stale=row["stale"])
+        return DueSummary(
+            due=row["due"],
+            overdue=row["overdue"],
+            oldest_due_at=oldest,
+            over_budget=row["over_budget"],
+            stale=row["stale"],
+        )
 
 
 def budget(row: Row) -> Budget:

@@ -76,6 +76,13 @@ def room(db: sqlite3.Connection, crawls_a_day: int | None, now: datetime) -> tup
     return left, max(0, left - Budget.kept_for_asked(crawls_a_day))
 
 
+def bounds(db: sqlite3.Connection, crawls_a_day: int | None, now: datetime) -> dict[str, int | None]:
+    """For a query that asks whose turn the budget allows: the crawls that are left, and those kept for asked sites."""
+    if crawls_a_day is None:
+        return {"left": None, "kept": None}
+    return {"left": crawls_a_day - lately(db, now).crawls, "kept": Budget.kept_for_asked(crawls_a_day)}
+
+
 def check(db: sqlite3.Connection, crawls_a_day: int | None, now: datetime) -> None:
     """:raises BudgetSpent: nothing is left for any site."""
     left = room(db, crawls_a_day, now)

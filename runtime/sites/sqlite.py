@@ -178,12 +178,13 @@ class SqliteSites:
             accepted = run_at is not None and run_at <= now
             return Requested(site_id, rows.instant(changes["next_crawl_at"]), accepted, run_at)
 
-    async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary:
+    async def due_summary(self, *, slack_seconds: int = 0, crawls_a_day: int | None = None) -> DueSummary:
         now = self._clock()
         overdue = stamp(now - timedelta(seconds=slack_seconds))
         with self._file.transaction(write=False) as db:
             bounds = {"now": stamp(now), "due": stamp(now), "overdue": overdue}
-            return rows.due_summary(sql.select(db, sql.SUMMARY, bounds)[0])
+            room = spending.bounds(db, crawls_a_day, now)
+            return rows.due_summary(sql.select(db, sql.SUMMARY, bounds | room)[0])
 
     async def budget(self) -> Budget:
         with self._file.transaction(write=False) as db:

@@ -36,12 +36,16 @@ NEWCOMERS = """
     )
 """
 SUMMARY = f"""
-    SELECT count(*) AS due, count(*) FILTER (WHERE next_crawl_at < :overdue) AS overdue,
-           min(next_crawl_at) AS oldest_due_at,
+    SELECT count(*) AS due, count(*) FILTER (WHERE waits) AS over_budget,
+           count(*) FILTER (WHERE NOT waits AND next_crawl_at < :overdue) AS overdue,
+           min(next_crawl_at) FILTER (WHERE NOT waits) AS oldest_due_at,
            (SELECT count(*) FROM crawl_sites WHERE failure_count > 0 AND status = 'active'
             AND julianday(coalesce(last_success_at, created_at))
                 < julianday(:now) - 1 - 2 * recrawl_interval_minutes / 1440.0) AS stale
-    FROM crawl_sites WHERE {DUE}
+    FROM (
+        SELECT next_crawl_at, coalesce(:left <= CASE WHEN {ASKED} THEN 0 ELSE :kept END, 0) AS waits
+        FROM crawl_sites WHERE {DUE}
+    )
 """  # noqa: S608 - constants
 LISTED = "SELECT * FROM crawl_sites WHERE base_url > :after ORDER BY base_url LIMIT :limit"
 RUNS = """

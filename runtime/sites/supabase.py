@@ -164,8 +164,10 @@ class SupabaseSites:
                 replayed=bool(answer["replayed"]),
             )
 
-    async def due_summary(self, *, slack_seconds: int = 0) -> DueSummary:
-        summary = rows.due_summary(await self._safely("due_summary", p_slack_seconds=slack_seconds))
+    async def due_summary(self, *, slack_seconds: int = 0, crawls_a_day: int | None = None) -> DueSummary:
+        summary = rows.due_summary(
+            await self._safely("due_summary", p_slack_seconds=slack_seconds, p_crawls_a_day=crawls_a_day)
+        )
         return summary if summary.due else await self._nothing(summary)
 
     async def budget(self) -> Budget:

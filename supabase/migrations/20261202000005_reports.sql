@@ -1,23 +1,33 @@
 -- What the dispatcher, the API and on-call read, and the start-up check.
 
-create function public.due_summary(p_slack_seconds integer) returns jsonb
+-- Due sites that wait for nothing but the budget are counted by themselves, and are not late: no tick could take them.
+create function public.due_summary(p_slack_seconds integer, p_crawls_a_day integer default null) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
     v_now timestamp with time zone := public.crawl_now();
     v_late timestamp with time zone := v_now - make_interval(secs => p_slack_seconds);
+    v_left bigint := p_crawls_a_day - (
+        select coalesce(sum(crawls), 0) from public.crawl_spending where last_at > v_now - interval '24 hours'
+    );
 begin
     return (
+        with due as (
+            select next_crawl_at, coalesce(v_left <= case
+                when request_due_at <= v_now and attempts < 3 then 0 else p_crawls_a_day / 10 end, false) as waits
+            from public.crawl_sites
+            where next_crawl_at <= v_now and status = 'active' and (lease_until is null or lease_until <= v_now)
+        )
         select jsonb_build_object(
-            'due', count(*), 'overdue', count(*) filter (where next_crawl_at < v_late),
-            'oldest_due_at', min(next_crawl_at),
+            'due', count(*), 'over_budget', count(*) filter (where waits),
+            'overdue', count(*) filter (where not waits and next_crawl_at < v_late),
+            'oldest_due_at', min(next_crawl_at) filter (where not waits),
             -- Without a successful look for more than two of their own intervals and a day.
             'stale', (
                 select count(*) from public.crawl_sites where failure_count > 0 and status = 'active'
                 and coalesce(last_success_at, created_at)
                     < v_now - make_interval(days => 1, mins => 2 * recrawl_interval_minutes)
             )
-        ) from public.crawl_sites
-        where next_crawl_at <= v_now and status = 'active' and (lease_until is null or lease_until <= v_now)
+        ) from due
     );
 end $$;
 
@@ -126,12 +136,12 @@ begin
 end $$;
 
 revoke all on function
-    public.due_summary(integer), public.list_runs(uuid, integer, timestamp with time zone),
+    public.due_summary(integer, integer), public.list_runs(uuid, integer, timestamp with time zone),
     public.tick_outcomes(text), public.read_budget(), public.planned_crawls(),
     public.set_price(double precision, timestamp with time zone), public.check_schema()
 from public, anon, authenticated;
 grant execute on function
-    public.due_summary(integer), public.list_runs(uuid, integer, timestamp with time zone),
+    public.due_summary(integer, integer), public.list_runs(uuid, integer, timestamp with time zone),
     public.tick_outcomes(text), public.read_budget(), public.planned_crawls(),
     public.set_price(double precision, timestamp with time zone), public.check_schema()
 to service_role;

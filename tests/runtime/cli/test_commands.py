@@ -146,7 +146,7 @@ def test_a_spent_budget_neither_loses_a_site_nor_its_secret(shell: Shell, monkey
     assert enrolled.value["outcome"] == "deferred"
     assert enrolled.value["webhook_secret"].startswith("whsec_")
     assert "1 of 1 crawls were used in the last 24 hours" in shell("show", shell.server.url).stdout
-    assert "budget     1 of 1 crawls in the last 24 hours" in shell("status").stdout
+    assert "budget     1 of 1 crawls in the last 24 hours; 1 due wait for it" in shell("status").stdout
     refused = shell("recrawl", shell.server.url)
     assert (refused.code, "crawls of the last 24 hours are used up" in refused.stderr) == (1, True)
     assert shell("tick", "--json").value["total"] == 0

@@ -169,7 +169,8 @@ async def test_a_spent_budget_puts_sites_off_and_says_so(service: Service) -> No
 
     assert summary.total == 0
     told = dict(service.events)
-    assert told["tick_dispatched"]["OverBudgetSites"] == 1
+    line = told["tick_dispatched"]
+    assert (line["DueSites"], line["OverBudgetSites"], line["OverdueSites"], line["OldestDueSeconds"]) == (1, 1, 0, 0.0)
     row = await service.sites.get(row.id)
     why = outlook(row, service.world.settings, await service.sites.budget(), service.now)["why"]
     assert why.endswith("it waits for the budget: 1 of 1 crawls were used in the last 24 hours")

@@ -48,6 +48,36 @@ async def test_no_more_sites_are_claimed_than_the_day_has_crawls(store: Store) -
     assert len(await store.claim_due(crawls_a_day=10)) == 9
 
 
+async def test_what_waits_for_the_budget_is_not_late(store: Store) -> None:
+    """Nobody could have taken it: it is counted by itself. What was asked for waits only when nothing is left at all."""
+    ids = await fleet(store, 30)
+    store.advance(hours=1)
+
+    async def summary(crawls_a_day: int | None) -> tuple[int, int, int, bool]:
+        found = await store.sites.due_summary(slack_seconds=60, crawls_a_day=crawls_a_day)
+        return found.due, found.over_budget, found.overdue, found.oldest_due_at is None
+
+    assert await summary(20) == (30, 0, 30, False), "there is room, and no tick came: all of them are late"
+    assert len(await store.claim_due(crawls_a_day=20, lease_seconds=3_600)) == 18
+    assert await summary(None) == (12, 0, 12, False)
+    assert await summary(20) == (12, 12, 0, True)
+    assert await summary(18) == (12, 12, 0, True)
+    assert await summary(21) == (12, 0, 12, False), "a larger budget, and a tick could have taken one more"
+
+    for site_id in ids[25:28]:
+        await store.sites.request_recrawl(site_id)
+    store.advance(minutes=2)
+    asked = await store.sites.due_summary(slack_seconds=60, crawls_a_day=20)
+    assert (asked.due, asked.over_budget, asked.overdue) == (12, 9, 3)
+    assert asked.oldest_due_at is not None
+    assert asked.oldest_due_at > START
+
+    assert len(await store.claim_due(crawls_a_day=20, lease_seconds=3_600)) == 2
+    assert await summary(20) == (10, 10, 0, True), "the last tenth is used as well"
+    store.advance(hours=24)
+    assert (await summary(20))[1:3] == (0, 30), "a day later the leases and the charges are over"
+
+
 async def test_the_last_tenth_is_for_sites_that_were_asked_for(store: Store) -> None:
     """A webhook goes before all that is merely due, also when the schedule has used its part; then it is refused too."""
     ids = await fleet(store, 30)

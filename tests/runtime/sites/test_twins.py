@@ -221,7 +221,8 @@ class Twins(RuleBasedStateMachine):
     def rows_are_alike(self) -> None:
         if hasattr(self, "loop"):
             first, _ = self.do(*(store.list_sites() for store in self.both))
-            self.do(*(store.due_summary(slack_seconds=300) for store in self.both))
+            for budget in (None, 2, 12):
+                self.do(*(store.due_summary(slack_seconds=300, crawls_a_day=budget) for store in self.both))
             self.do(*(self.outcomes(store) for store in self.both))
             self.do(*(store.budget() for store in self.both))
             self.do(*(store.planned_crawls() for store in self.both))
