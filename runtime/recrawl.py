@@ -30,8 +30,8 @@ from runtime.models import Claim, Commit, Outcome, Site, SiteStatus
 from runtime.notify import after_run
 from runtime.policy import is_priced, reads_pages
 from runtime.ports import World
-from runtime.published import read_published
-from runtime.publishing import publish
+from runtime.published import Published
+from runtime.publishing import PUT_BACK, file_of, publish
 from runtime.reading import Left
 from runtime.state import SiteState, decode, encode
 from runtime.survey import survey
@@ -103,7 +103,10 @@ async def look(
     state, stored, url, fault = SiteState(), None, None, None
     try:
         state, stored = await _remembered(world, site)
-        result, url = await _work(world, claim, state, deadline, progress)
+        published, put_back = await file_of(world, claim)
+        result, url = await _work(world, claim, state, published, deadline, progress)
+        if put_back:
+            result = replace(result, reason=f"{result.reason}; {PUT_BACK}")
     except (StaleClaim, NotFound):
         raise
     except (FetchFailed, Refused, HopRefused, InputError) as error:
@@ -181,14 +184,13 @@ def _again(row: Site, result: Survey, now: datetime) -> bool:
 
 
 async def _work(
-    world: World, claim: Claim, state: SiteState, deadline: float, progress: Progress | None
+    world: World, claim: Claim, state: SiteState, public: Published | None, deadline: float, progress: Progress | None
 ) -> tuple[Survey, str | None]:
     site = claim.site
-    published = await read_published(world.publisher, site.base_url)
-    stored = None if published is None else published.stored
+    stored = None if public is None else public.stored
     forced = claim.forced or reads_pages(site, world.settings)
     result = await survey(
-        world, site, state, published, forced=forced, now=world.clock(), deadline=deadline, progress=progress
+        world, site, state, public, forced=forced, now=world.clock(), deadline=deadline, progress=progress
     )
     world.events.event("step", step="surveyed", site_id=site.id, outcome=result.outcome)
     rendered = result.rendered
@@ -197,15 +199,15 @@ async def _work(
     same = result.outcome is Outcome.UNCHANGED_CONTENT and rendered.sha256 == site.latest_llms_hash
     if not same and result.outcome is not Outcome.UPDATED:
         return result, None
-    result = await enhance(world, site, result, published)
+    result = await enhance(world, site, result, public)
     outgoing = result.outgoing or rendered
     if not same:
         return result, await publish(world, claim, outgoing, stored)
-    if published is not None and published.is_whole(outgoing):
+    if public is not None and public.is_whole(outgoing):
         return result, None
     url = await publish(world, claim, outgoing, stored)
     reworded = result.state.descriptions != state.descriptions
-    what = "its descriptions were written anew" if reworded else "its missing or altered file was put back"
+    what = "its descriptions were written anew" if reworded else PUT_BACK
     return replace(result, reason=f"the document is the same as before; {what}"), url
 
 

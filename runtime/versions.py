@@ -8,8 +8,8 @@ from runtime import keys
 from runtime.errors import InputError, NotFound, StaleClaim
 from runtime.models import Claim, Commit, Outcome, Site
 from runtime.ports import Message, World
-from runtime.published import section_slugs
-from runtime.publishing import put_public, replace_object
+from runtime.publishing import put_version_back, version_files
+from runtime.start import start_run
 from runtime.state import decode
 
 OPERATOR = "operator"
@@ -27,24 +27,28 @@ async def published_versions(world: World, site_id: str, *, limit: int = 100) ->
 async def rollback(world: World, site_id: str, version: str | None = None) -> Site:
     """Put a version back, the one before the current by default. The next run does not undo it until the site changes.
 
-    What it puts aside is noted with the commit, in one statement: whoever dies before that has rolled nothing back, and
-    the next run makes the row's file public again.
+    What it puts aside is noted with the commit, in one statement. Whoever dies before that has rolled nothing back: the
+    claim has made the site due, and its next run makes the row's file public again.
 
     :raises InputError: `version` is no SHA-256. :raises NotFound: there is no such version.
     :raises StaleClaim: a run is working on the site.
     """
     if version is not None and not _SHA256.fullmatch(version):
         raise InputError("version", "must be the SHA-256 of a published version (64 hex digits)")
-    claim = await _claim(world, site_id)
-    site = claim.site
+    site = await world.sites.get(site_id)
+    target = version or await _version_before(world, site)
+    files = await version_files(world.publisher, site.base_url, target)
+    if files is None:
+        raise NotFound(f"version {target} of {site.base_url} does not exist, or a part of it")
+    claim = await _claim(world, site)
     world.events.event("step", step="claimed", site_id=site_id, owner=OPERATOR)
     try:
-        target = await _restore(world, claim, version)
+        await put_version_back(world.publisher, claim, target, files)
     except BaseException:
         await world.sites.release(claim)
         raise
     world.events.event("step", step="published", site_id=site_id, sha256=target)
-    aside = site.pinned_over or site.latest_llms_hash
+    aside = claim.site.pinned_over or claim.site.latest_llms_hash
     commit = Commit(
         run_id=f"rollback-{claim.generation}-{site_id}",
         tick_id=None,
@@ -58,6 +62,9 @@ async def rollback(world: World, site_id: str, version: str | None = None) -> Si
     )
     row = await world.sites.commit_run(claim, commit)
     world.events.event("step", step="committed", site_id=site_id, run_id=commit.run_id)
+    if claim.site.requested_at is not None and claim.site.requested_at < claim.claimed_at:
+        await world.sites.request_recrawl(site_id)  # a change was announced before, and nobody has looked at it
+        return await world.sites.get(site_id)
     return row
 
 
@@ -71,34 +78,21 @@ async def confirm(world: World, site_id: str) -> None:
         raise NotFound("no result of this site is held")
     await world.sites.update(site_id, confirmed=state.held)
     await world.sites.request_recrawl(site_id, debounce_seconds=0)
-    await world.queue.send([Message(site_id=site_id, force=True)])
+    await start_run(world, Message(site_id=site_id, force=True))
 
 
-async def _claim(world: World, site_id: str) -> Claim:
-    claim = await world.sites.claim_site(site_id, lease_seconds=LEASE_SECONDS, owner=OPERATOR)
+async def _claim(world: World, site: Site) -> Claim:
+    """The site, forced, so that whoever has to do it over finds it due.
+
+    :raises StaleClaim: somebody else has it, or has just changed its file.
+    """
+    claim = await world.sites.claim_site(site.id, lease_seconds=LEASE_SECONDS, owner=OPERATOR, force=True)
     if claim is None:
         raise StaleClaim("the site is being crawled; try again in a few minutes")
+    if claim.site.latest_llms_hash != site.latest_llms_hash:
+        await world.sites.release(claim)
+        raise StaleClaim("the site's file has just changed; look at it, and try again")
     return claim
-
-
-async def _restore(world: World, claim: Claim, version: str | None) -> str:
-    """Make a version's bytes the public object again; gives its hash."""
-    base_url = claim.site.base_url
-    sha256 = version or await _version_before(world, claim.site)
-    stored = await world.publisher.read(keys.version(base_url, sha256))
-    if stored is None:
-        raise NotFound(f"version {sha256} of {base_url} does not exist")
-    await _restore_sections(world, claim, sha256, stored.body)
-    key = keys.public(base_url)
-    await put_public(
-        world.publisher,
-        key,
-        stored.body,
-        sha256=sha256,
-        generation=claim.generation,
-        published=await world.publisher.read(key),
-    )
-    return sha256
 
 
 async def _version_before(world: World, site: Site) -> str:
@@ -106,13 +100,3 @@ async def _version_before(world: World, site: Site) -> str:
     if not others:
         raise NotFound(f"{site.base_url} has no earlier version")
     return others[0]
-
-
-async def _restore_sections(world: World, claim: Claim, sha256: str, body: bytes) -> None:
-    """A version that links section files brings their texts of that time back with it."""
-    base_url = claim.site.base_url
-    for slug in section_slugs(world.publisher, base_url, body):
-        part = await world.publisher.read(keys.version_section(base_url, sha256, slug))
-        if part is None:
-            raise NotFound(f"part {slug} of version {sha256} does not exist")
-        await replace_object(world.publisher, keys.section(base_url, slug), part.body, sha256, claim.generation)

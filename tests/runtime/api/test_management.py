@@ -10,6 +10,7 @@ import pytest
 from runtime.models import Outcome, SiteStatus
 from runtime.ports import Message
 from tests.runtime.api.conftest import BASE, KEY, OLD_KEY, START, WEEK, Service
+from tests.runtime.api.test_versions import published
 
 ROUTES = {
     "/sites": {"GET", "POST"},
@@ -297,8 +298,10 @@ async def test_nothing_is_held_and_nothing_was_published_before(service: Service
 async def test_a_site_that_is_being_crawled_is_not_rolled_back(service: Service) -> None:
     """409, for a person to try again."""
     site = await service.enroll()
+    version = await published(service, site["id"], "# Acme\n")
+    await published(service, site["id"], "# Acme two\n")
     await service.sites.claim_site(site["id"], lease_seconds=60, owner="worker")
-    answer = await service.call("POST", f"/sites/{site['id']}/rollback")
+    answer = await service.call("POST", f"/sites/{site['id']}/rollback", {"version": version})
 
     assert (answer.status, answer.body["code"]) == (409, "busy")
 
