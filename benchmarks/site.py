@@ -138,4 +138,7 @@ class DocSite:
 
 
 def fingerprint(found: list[tuple[str, str, str]]) -> str:
-    return hashlib.sha256("\n".join("\t".join(row) for row in sorted(found)).encode()).hexdigest()[:16]
+    digest = hashlib.sha256()
+    for at, row in enumerate(sorted(found)):
+        digest.update(("\n" * (at > 0) + "\t".join(row)).encode())
+    return digest.hexdigest()[:16]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -99,10 +100,11 @@ def normalize(url: str) -> str:
 
     :raises InputError: not an absolute http(s) URL, or one `resolve` has no answer for.
     """
-    return str(split(url))
+    normal = str(split(url))
+    return url if url == normal else normal  # one text for both: a site has thousands of them
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=2_048)
 def split(url: str) -> Parts:
     """`normalize`, taken apart.
 
@@ -128,7 +130,7 @@ def _normal_parts(serialized: str) -> Parts | None:
     scheme, host, path, query = found.groups(default="")
     if len(host) > MAX_HOST_LENGTH or _HOST.fullmatch(host) is None:
         return None
-    return Parts(scheme, host, _UNSAFE.sub(_escape, path), _UNSAFE.sub(_escape, query))
+    return Parts(sys.intern(scheme), sys.intern(host), _UNSAFE.sub(_escape, path), _UNSAFE.sub(_escape, query))
 
 
 def _escape(found: re.Match[str]) -> str:

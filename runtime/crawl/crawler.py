@@ -28,6 +28,8 @@ from runtime.settings import CrawlLimits
 from runtime.timed import LATE
 
 THROTTLED = "the site asks us to slow down (429)"
+Inventory = Mapping[str, str | None]
+
 MOST_THROTTLED = 3
 """One page that answers 429 may have a limit of its own; more of them are the site's."""
 
@@ -50,9 +52,7 @@ class Crawler:
     rules: Rules
     limits: CrawlLimits
     now: datetime
-    inventory: Mapping[str, str | None] | Callable[[], Awaitable[Mapping[str, str | None]]] = field(
-        default_factory=dict
-    )
+    inventory: Inventory | Callable[[], Awaitable[Inventory]] = field(default_factory=dict)
     recall: Recall = field(default_factory=Recall)
     deadline: float | None = None
     progress: Progress | None = None
@@ -85,14 +85,15 @@ class Crawler:
         self.rules.scope = urls.adopted_base(self.base_url, landed)
         frontier = Frontier(landed, self.options, self.limits)
         frontier.seen |= {landed, frontier.identity(home.url) or landed}
+        placed: Inventory = {}
         if isinstance(self.inventory, Mapping):
-            self._know(self.inventory, frontier, visitor)
+            placed = self._know(self.inventory, frontier, visitor)
         self._take(frontier, replace(home, url=landed))
-        await self._drain(frontier, visitor)
+        await self._drain(frontier, visitor, placed)
         return self._finish(frontier, visitor, landed)
 
-    def _know(self, inventory: Mapping[str, str | None], frontier: Frontier, visitor: Visitor) -> None:
-        """Recall with every URL on the origin that answered: the sitemap may write the site in another way."""
+    def _know(self, inventory: Inventory, frontier: Frontier, visitor: Visitor) -> Inventory:
+        """Recall with every URL's identity (the sitemap may write the site in another way), and give the identities."""
         placed = {url: frontier.identity(url) for url in inventory}
         visitor.know(
             replace(
@@ -101,17 +102,17 @@ class Crawler:
                 touched=frozenset(url for raw in self.recall.touched if (url := frontier.identity(raw)) is not None),
             )
         )
+        return placed
 
-    async def _drain(self, frontier: Frontier, visitor: Visitor) -> None:
+    async def _drain(self, frontier: Frontier, visitor: Visitor, placed: Inventory) -> None:
         window: Window[Visit] = Window()
         try:
             if not isinstance(self.inventory, Mapping):
                 visitor.leave_room()
                 self._fill(window, frontier, visitor)
-                self.inventory = await self.inventory()
+                placed = self._know(await self.inventory(), frontier, visitor)
                 visitor.take_room(len(window))
-                self._know(self.inventory, frontier, visitor)
-            frontier.add_inventory(self.inventory)
+            frontier.add_inventory(placed)
             while True:
                 self._fill(window, frontier, visitor)
                 if not window:
@@ -200,7 +201,7 @@ class Crawler:
             self._aliases[url] = (canonical, reading)
             frontier.add([canonical], front=True)
         else:
-            self._kept[url] = replace(reading, links=())
+            self._kept[url] = replace(reading, links=()) if frontier.full else reading
 
     def _leave(self, frontier: Frontier, url: str, reason: Left, detail: str) -> None:
         self._dead.add(url)

@@ -8,9 +8,8 @@ same order whatever the timing and whatever the hash seed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from runtime import urls
 from runtime.models import SiteOptions
@@ -44,30 +43,38 @@ class Frontier:
     left_out: dict[str, LeftOut] = field(default_factory=dict)
     matched: set[str] = field(default_factory=set)
     _variants: dict[str, int] = field(default_factory=dict)
-    _raw: dict[str, str | None] = field(default_factory=dict)
+    _spelled: dict[str, str | None] = field(default_factory=dict)
     _met: set[str] = field(default_factory=set)
+    """What was met under a text that is not in `seen`."""
 
     def add(self, found: Iterable[str], *, front: bool = False) -> None:
         """Queue what may be a page and was not met before, in the order given; nothing more once it is `full`."""
         if self.full:
             return
-        met = self._met  # nearly all links of a page were on one before
-        fresh = [url for raw in found if raw not in met and (url := self._admit(raw)) is not None]
+        seen, met = self.seen, self._met  # nearly all links of a page were on one before
+        fresh = [
+            url
+            for raw in found
+            if raw not in seen and raw not in met and (url := self._admit(raw, self.identity(raw))) is not None
+        ]
         if front:
             self.queue.extendleft(reversed(fresh))
         else:
             self.queue.extend(fresh)
 
-    def add_inventory(self, found: Iterable[str]) -> None:
-        """Queue a sitemap's URLs behind the entry page's links and before deeper ones: shallow first, then by URL."""
-        for raw in sorted(found, key=lambda url: (urlsplit(url).path.rstrip("/").count("/"), url)):
-            if (url := self._admit(raw)) is not None:
+    def add_inventory(self, found: Mapping[str, str | None]) -> None:
+        """Queue a sitemap's URLs, with their identities, behind the entry page's links and before deeper ones: shallow
+        first, then by URL.
+        """
+        inside = [raw for raw, url in found.items() if url is not None]
+        for raw in sorted(inside, key=lambda url: (url.partition("?")[0].rstrip("/").count("/"), url)):
+            if (url := self._admit(raw, found[raw])) is not None:
                 self.queue.append(url)
 
     @property
     def full(self) -> bool:
         """Whether a flood of links was met: each costs memory, and no crawl will ever come to them."""
-        return len(self._met) >= MOST_MET
+        return len(self.seen) + len(self._met) >= MOST_MET
 
     def pop(self) -> str | None:
         return self.queue.popleft() if self.queue else None
@@ -90,19 +97,20 @@ class Frontier:
 
     def identity(self, url: str) -> str | None:
         """The URL on the entry page's origin (http/https and apex/www are one site), or None outside the site."""
-        if url in self._raw:
-            return self._raw[url]
+        if url in self.seen:
+            return url
+        if url in self._spelled:
+            return self._spelled[url]
         result = urls.on_origin(self.home, url) if urls.in_scope(self.home, url) else None
         if result == url:
-            result = url  # one text for both: a site has thousands of them
-        self._raw[url] = result
+            return url  # neither kept twice nor looked up: a site has thousands of them
+        self._spelled[url] = result
         return result
 
-    def _admit(self, raw: str) -> str | None:
-        self._met.add(raw)
-        if raw in self._raw and self._raw[raw] is None:
-            return None
-        url = self.identity(raw)
+    def _admit(self, raw: str, url: str | None) -> str | None:
+        """What to queue for a link and its identity, if anything."""
+        if url != raw:
+            self._met.add(raw)
         if url is None:
             self.leave(raw, Left.OFF_SITE)
             return None
@@ -116,8 +124,8 @@ class Frontier:
         return url
 
     def _refusal(self, url: str) -> tuple[Left, str] | None:
-        parts = urlsplit(url)
-        segments = [segment for segment in parts.path.split("/") if segment]
+        path, _, query = url[url.index("/", len("https://")) :].partition("?")
+        segments = [segment for segment in path.split("/") if segment]
         if len(url) > self.limits.url_length or len(segments) > self.limits.path_segments:
             return Left.TRAP, "the URL is too long"
         if _repeats(segments, self.limits.repeat_segment + 1):
@@ -128,8 +136,8 @@ class Frontier:
         reason = chosen(url, self.home, self.options, self.matched)
         if reason is not None:
             return reason
-        if parts.query:
-            variants = self._variants[parts.path] = self._variants.get(parts.path, 0) + 1
+        if query:
+            variants = self._variants[path] = self._variants.get(path, 0) + 1
             if variants > self.limits.query_variants_per_path:
                 return Left.TRAP, "too many query variants of one path"
         return None

@@ -7,6 +7,7 @@ paragraphs and attributes are bounded.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
@@ -83,16 +84,17 @@ def read_page(
     description, source = describe(seen.metas, content, (title, h1, site_name))
     references = [(base, reference) for reference in seen.references]
     references += [(url, reference) for reference in read_link_header(values.get("link", ()))]
+    canonical = _canonical(references)
     return PageReading(
         title=title,
-        h1=h1,
+        h1=title if h1 == title else h1,  # equal texts are kept once: a site has thousands of them
         site_name=site_name,
         description=description,
         description_source=source,
         links=links if directives.follow else (),
         indexable=directives.indexable,
         follow=directives.follow,
-        canonical=_canonical(references),
+        canonical=url if canonical == url else canonical,
         redirect=_redirect([*values.get("refresh", ()), *seen.refreshes], url, base, encoding),
         markdown_alternates=_markdown(references),
         hreflangs=_hreflangs(references),
@@ -171,4 +173,4 @@ def _language(root: _Element | None, seen: Elements, values: dict[str, list[str]
     lang = (root.get("lang") or root.get("xml:lang") or "") if root is not None else ""
     if not lang.strip():
         lang = seen.metas.get("content-language") or values.get("content-language", [""])[0]
-    return lang.strip() if "," not in lang else ""
+    return sys.intern(lang.strip()) if "," not in lang else ""

@@ -36,7 +36,8 @@ def resolve_links(
             if url == "":
                 if len(cache) >= MAX_CACHED:
                     cache.clear()
-                url = cache[key] = resolve(base, href)
+                url = resolve(base, href)
+                cache[key] = url = key if url == key else url  # one text for both: a site has thousands of them
                 tries -= url is None
         if url is not None:
             found[url] = None

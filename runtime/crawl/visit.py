@@ -135,6 +135,8 @@ class Visitor:
         """
         unlocking = self.unlocking
         blocked = is_obstructed(visit.reading) if visit.reading is not None else is_wall(response, self.now)
+        if blocked and visit.reading is None:
+            visit = replace(visit, left=(Left.BLOCKED, f"a challenge page was served with status {response.status}"))
         if unlocking is None or not blocked:
             return visit
         answer = await unlocking.fetch(visit.final_url)
@@ -143,9 +145,9 @@ class Visitor:
             if not is_obstructed(reading):
                 reading = replace(reading, unlocked=True)
                 self.downloaded += visit.reading is None
-                self._keep(visit.url, visit.final_url, Validators(), answer.body, reading)
-                found = self.memory[visit.url].sha256
-                return replace(visit, reading=reading, left=None, sha256=found)
+                sha256 = hashlib.sha256(answer.body).hexdigest()
+                self._keep(visit.url, visit.final_url, Validators(), sha256, reading)
+                return replace(visit, reading=reading, left=None, sha256=sha256)
         if known is not None and known.reading.unlocked:
             return self._recalled(visit.url, known)
         return visit
@@ -173,15 +175,15 @@ class Visitor:
         if known is not None and known.sha256 != sha256 and _same_tag(known.validators, response.validators):
             self.validators_lied = True
         reading = read_page(response.body, response.url, response.headers, now=self.now, href_cache=self._hrefs)
-        self._keep(url, final, response.validators, response.body, reading)
+        self._keep(url, final, response.validators, sha256, reading)
         return Visit(url, final, reading, sha256=sha256)
 
-    def _keep(self, url: str, final: str, validators: Validators, body: bytes, reading: PageReading) -> None:
+    def _keep(self, url: str, final: str, validators: Validators, sha256: str, reading: PageReading) -> None:
         self.memory[url] = PageMemory(
             final_url=final,
             validators=validators,
             lastmod=self.recall.lastmods.get(url),
-            sha256=hashlib.sha256(body).hexdigest(),
+            sha256=sha256,
             reading=reading,
             read_at=self._read_at,
         )

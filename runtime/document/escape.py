@@ -66,8 +66,8 @@ def escape_url(url: str) -> str:
     if _LITERAL.fullmatch(head) is None:
         head, path = "", head + path
     path = path.replace("[", "%5B").replace("]", "%5D")
-    url = _URL_UNSAFE.sub(_percent, head + path)
-    return _URL_REFERENCE.sub(_unreferenced, url)
+    escaped = _URL_REFERENCE.sub(_unreferenced, _URL_UNSAFE.sub(_percent, head + path))
+    return url if url == escaped else escaped  # one text for both: a site has thousands of them
 
 
 def _escaped(found: re.Match[str]) -> str:

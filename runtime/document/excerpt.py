@@ -29,7 +29,8 @@ def excerpt(text: str, limit: int) -> str:
     preferred while they keep at least half of what is allowed; text without spaces (Chinese, Japanese, Thai) is
     cut between grapheme clusters (UAX 29). The result always encodes as UTF-8.
     """
-    text = " ".join(_encodable(text).split())
+    line = " ".join(_encodable(text).split())
+    text = text if text == line else line  # one text for both: a site has thousands of them
     if len(text) <= limit:
         return text
     if limit < 1:

@@ -86,7 +86,7 @@ def check_url(url: str, policy: FetchPolicy) -> Target:
     canonical = origin + request
     if len(canonical) > MAX_URL:
         _refuse(url, "url_too_long", f"the URL is longer than {MAX_URL} characters once it is percent-encoded")
-    return Target(canonical, scheme, name, port, request, addresses)
+    return Target(url if url == canonical else canonical, scheme, name, port, request, addresses)
 
 
 def check_addresses(target: Target, addresses: Sequence[str], policy: FetchPolicy) -> None:
