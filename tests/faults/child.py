@@ -23,15 +23,18 @@ from typing import Any, cast
 
 import httpx
 
+from runtime.http import Request
 from runtime.local import run_tick
+from runtime.management import route
+from runtime.ports import World
 from runtime.publish.s3 import S3Publisher, S3States, make_client
 from runtime.registry import Sites
 from runtime.settings import Settings
 from runtime.sites.supabase import SupabaseSites
 from tests.faults.loop import run
-from tests.faults.service import PUBLIC, START, Service, titles, write
+from tests.faults.service import PUBLIC, START, Service, base, titles, write
 from tests.stand_ins.s3 import ACCESS_KEY_ID, SECRET_ACCESS_KEY
-from tests.stand_ins.site import Site
+from tests.stand_ins.site import HTML, Site
 
 KILL_POINTS = {
     "K1": "claimed",
@@ -54,7 +57,8 @@ K9 is inside the transaction of the commit: the line of the run is written, the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One tick of a worker over `sites` made-up sites in their `version`, on the stores in `home` or in the cloud.
+    """One tick of a worker over `sites` made-up sites in their `version`, on the stores in `home` or in the cloud; or
+    one `call` of an owner about the first of them, as in `POST /rollback`. Of `gone` pages, those that are not shown are 410.
 
     :param at: a kill point's place; empty for a worker that ends by itself. :param nth: how often it is passed first.
     :param rest: whether the signal only stops the worker (SIGSTOP) instead of ending it.
@@ -68,6 +72,8 @@ class Job:
     nth: int = 1
     rest: bool = False
     now: str = START.isoformat()
+    call: str = ""
+    gone: int = 0
     lease_seconds: int = 330
     database_url: str = ""
     database_key: str = ""
@@ -121,6 +127,8 @@ def site_in(job: Job, made: Site | None = None) -> Site:
     for number in range(job.sites):
         dated = f"2026-05-{job.version:02}"
         write(site, number, titles(number, version=job.version, count=job.pages), dated=dated)
+        for page in range(job.pages, job.gone):
+            site.replies[f"{base(number)}/page-{page}"] = (410, HTML, b"gone")
     return site
 
 
@@ -137,7 +145,17 @@ def work(job: Job) -> None:
     if job.database_url:
         asyncio.run(_in_the_cloud(service, job))
     else:
-        run(service.tick())
+        run(_called(service.world, job) if job.call else service.tick())
+
+
+async def _called(world: World, job: Job) -> None:
+    """An owner's call, as the management API takes it."""
+    site = await world.sites.find(base(0))
+    assert site is not None
+    method, _, rest = job.call.partition(" ")
+    part, _, body = rest.partition(" ")
+    answer = await route(Request(method=method, path=f"/sites/{site.id}{part}", body=body.encode()), world)
+    assert answer.status == 200, answer.body
 
 
 async def _in_the_cloud(service: Service, job: Job) -> None:
@@ -151,7 +169,7 @@ async def _in_the_cloud(service: Service, job: Job) -> None:
         states=S3States(client, job.bucket),
         clock=lambda: datetime.now(UTC),
     )
-    await run_tick(world)
+    await (_called(world, job) if job.call else run_tick(world))
     sites.close()
 
 

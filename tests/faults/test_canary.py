@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import io
 import json
-import logging
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -181,13 +180,11 @@ def door_of(
     """A fresh process of a door, with its secrets; gives it and its log."""
     process, log = Process(module.process._needed, environment), io.StringIO()
     process._vault = Vault(cast("Any", _Secrets(texts)), lambda: 0.0)
-    handler: Any = process.logger.registered_handler
-    before = handler.setStream(log)
+    process.logger.stream = log
     try:
         with mock.patch.object(module, "process", process):
             yield process, log
     finally:
-        handler.setStream(before)
         process.close()
 
 
@@ -232,12 +229,9 @@ def test_f_84_no_secret_leaves_the_doors_of_the_cloud(
         "AWS_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
         "AWS_ENDPOINT_URL_S3": s3_server.endpoint_url,
         "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9",
-        "POWERTOOLS_METRICS_NAMESPACE": "Test",
-        "POWERTOOLS_LOG_LEVEL": "DEBUG",
         "AWS_MAX_ATTEMPTS": "1",
     }.items():
         monkeypatch.setenv(name, value)
-    caplog.set_level(logging.DEBUG, logger="service_undefined")
     row = asyncio.run(_enrolled(project[1].url, key))
     service = Service(home, site_of(1))
 

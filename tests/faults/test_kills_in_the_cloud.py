@@ -14,13 +14,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from runtime.models import SiteOptions
+from runtime import keys
+from runtime.models import Outcome, SiteOptions
 from runtime.publish.s3 import S3Publisher, S3States
 from runtime.registry import Enrollment
 from runtime.sites.supabase import SupabaseSites
 from tests.faults.child import KILL_POINTS, Job, Workers, site_in
 from tests.faults.invariants import Evidence, check_invariants
-from tests.faults.service import PUBLIC, Service, base
+from tests.faults.service import PUBLIC, Service, base, sha
 from tests.faults.workers import running_workers
 from tests.stand_ins.postgres import Postgres
 from tests.stand_ins.postgrest import PostgrestServer, token
@@ -183,5 +184,62 @@ def test_f_10_a_worker_that_was_stopped_beyond_its_lease(
         assert workers.wait(pid) == 0
         await cloud.check(home, settled=True)
         assert await cloud.generations() == before == [[3, 1], [3, 1]]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("point", ["claimed", "published", "committed"])
+def test_a_rollback_is_killed(cloud: Cloud, workers: Workers, home: Path, point: str) -> None:
+    """SIGKILL in an operator's rollback: it is done and stays done, or the next run makes the row's file public again."""
+
+    async def public() -> bytes:
+        stored = await cloud.publisher.read(keys.public(base(0)))
+        assert stored is not None
+        return stored.body
+
+    async def scenario() -> None:
+        cloud.job = replace(cloud.job, sites=1)
+        await cloud.enroll()
+        assert workers.run(cloud.job) == 0
+        old = await public()
+        cloud.make_due()
+        cloud.job = replace(cloud.job, version=2)
+        assert workers.run(cloud.job) == 0
+        new = await public()
+        assert workers.run(replace(cloud.job, call="POST /rollback", at=point)) == KILLED
+        await cloud.check(home)
+        assert await public() == (new if point == "claimed" else old)
+        await cloud.let_leases_end()
+        for _ in range(2):
+            cloud.sql("UPDATE crawl_sites SET requested_at = now(), requested_generation = generation")  # look at pages
+            cloud.make_due()
+            assert workers.run(cloud.job) == 0
+            assert await public() == (old if point == "committed" else new)
+        [row] = await cloud.sites.list_sites()
+        assert row.latest_llms_hash == sha(await public())
+        assert (row.pinned_over is None) is (point != "committed")
+
+    asyncio.run(scenario())
+
+
+def test_a_confirmation_is_killed_before_it_asks_for_a_run(cloud: Cloud, workers: Workers) -> None:
+    """The row has the operator's word, which the next look obeys."""
+
+    async def scenario() -> None:
+        cloud.job = replace(cloud.job, sites=1, pages=14)
+        await cloud.enroll()
+        assert workers.run(cloud.job) == 0
+        cloud.job = replace(cloud.job, version=2, pages=1, gone=14)
+        cloud.make_due()
+        assert workers.run(cloud.job) == 0
+        [row] = await cloud.sites.list_sites()
+        assert row.last_outcome is Outcome.HELD
+        assert workers.run(replace(cloud.job, call="POST /confirm", at="return rows.py site", nth=3)) == KILLED
+        [row] = await cloud.sites.list_sites()
+        assert (row.requested_at, row.confirmed is None) == (None, False)
+        cloud.make_due()
+        assert workers.run(cloud.job) == 0
+        [row] = await cloud.sites.list_sites()
+        assert (row.last_outcome, row.confirmed) == (Outcome.UPDATED, None)
 
     asyncio.run(scenario())

@@ -92,16 +92,13 @@ def process_without(door: ModuleType, *missing: str) -> Iterator[io.StringIO]:
         env.PUBLIC_BUCKET, env.PUBLIC_BASE_URL,
     )  # fmt: skip
     given = {name: "arn:aws:secretsmanager:eu-central-1:1:secret:x" for name in names if name not in missing}
-    region = {"AWS_DEFAULT_REGION": "eu-central-1", "POWERTOOLS_METRICS_NAMESPACE": "Test"}
-    with mock.patch.dict("os.environ", region):
+    with mock.patch.dict("os.environ", {"AWS_DEFAULT_REGION": "eu-central-1"}):
         process, log = Process(door.process._needed, given), io.StringIO()
-        handler: Any = process.logger.registered_handler
-        before = handler.setStream(log)
+        process.logger.stream = log
         try:
             with mock.patch.object(door, "process", process):
                 yield log
         finally:
-            handler.setStream(before)
             if process._runner is not None:
                 process._runner.close()
 
