@@ -72,7 +72,10 @@ class Left(StrEnum):
     REFUSED = "refused"
     SOFT_404 = "soft_404"
     LOGIN = "login"
+    FORBIDDEN = "forbidden"
     BLOCKED = "blocked"
+    RATE_LIMITED = "rate_limited"
+    UNAVAILABLE = "unavailable"
     NEEDS_RENDERING = "needs_rendering"
     DUPLICATE = "duplicate"
     TRAP = "trap"
@@ -81,8 +84,13 @@ class Left(StrEnum):
     OTHER_LANGUAGE = "other_language"
 
 
-TRANSIENT_LEFT = frozenset({Left.HTTP_ERROR, Left.UNREACHABLE, Left.TRUNCATED, Left.BLOCKED})
+TRANSIENT_LEFT = frozenset(
+    {Left.HTTP_ERROR, Left.UNREACHABLE, Left.TRUNCATED, Left.BLOCKED, Left.RATE_LIMITED, Left.UNAVAILABLE}
+)
 """Reasons that say something about the moment, not about the page: such a page keeps its last known entry."""
+
+IN_WORDS = {Left.LOGIN: "login wall", Left.FORBIDDEN: "blocked", Left.BLOCKED: "bot wall"}
+"""What an operator calls a reason, where its name says too little; of the others the name is the word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +98,12 @@ class LeftOut:
     url: str
     reason: Left
     detail: str = ""
+
+    @property
+    def words(self) -> str:
+        """The reason as an operator reads it: `blocked (403)`, `rate limited (429)`, `login wall (a form …)`."""
+        words = IN_WORDS.get(self.reason) or self.reason.replace("_", " ")
+        return f"{words} ({self.detail})" if self.detail else words
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def why(session: Session, site: str, url: str | None) -> None:
     if wanted is not None and not reasons:
         raise NotFound(f"{wanted} was not met in the last crawl of {row.base_url}: no page and no sitemap names it")
     value = [{"url": item.url, "reason": item.reason, "detail": item.detail} for item in reasons]
-    text = "\n".join(f"{item.reason:16} {item.url}  {item.detail}".rstrip() for item in reasons)
+    text = "\n".join(f"{item.url}  {item.words}" for item in reasons)
     emit(session, value, text or "every URL that was met is listed")
 
 

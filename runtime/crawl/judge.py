@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from runtime.reading import Left, PageReading, Response
 
-LOGIN_STATUSES = frozenset({401, 403, 407})
-REFUSALS = {"403": "refuses our crawler", "429": "finds our requests too many", "503": "is not available now"}
+STATUSES = {
+    401: Left.LOGIN,  # RFC 9110 15.5.2: credentials would help
+    407: Left.LOGIN,
+    403: Left.FORBIDDEN,  # 15.5.4: they would not; mostly a refusal of us
+    404: Left.NOT_FOUND,
+    410: Left.GONE,
+    429: Left.RATE_LIMITED,
+    503: Left.UNAVAILABLE,
+}
 
 
 def judge_status(response: Response, *, cap: int) -> tuple[Left, str] | None:
     """What status, type and size alone decide; None means: read the page."""
     status = response.status
-    if status == 404:
-        return Left.NOT_FOUND, "404"
-    if status == 410:
-        return Left.GONE, "410"
-    if status in LOGIN_STATUSES:
-        return Left.LOGIN, str(status)
+    if status in STATUSES:
+        return STATUSES[status], str(status)
     if status in (204, 205) or (status == 200 and not response.body.strip()):
         return Left.EMPTY, str(status)
     if 300 <= status < 400:
@@ -52,12 +55,13 @@ def entry_problem(reason: Left, detail: str) -> str:
     """The sentence an operator reads when a site cannot be entered. A 403 is a refusal of us, mostly of a bot wall's
     making, and 429 and 503 pass: none of them says that the site wants a login, or that it has changed.
     """
-    if detail in REFUSALS and reason in (Left.LOGIN, Left.HTTP_ERROR):
-        return f"the site {REFUSALS[detail]} ({detail}); its file stays as it is"
     sentences = {
         Left.ROBOTS: "robots.txt does not allow us to read the entry page",
         Left.OFF_SITE: f"the entry page leads to another site ({detail})",
         Left.LOGIN: f"the entry page asks for a login ({detail})",
+        Left.FORBIDDEN: f"the site refuses our crawler ({detail}); its file stays as it is",
+        Left.RATE_LIMITED: f"the site finds our requests too many ({detail}); its file stays as it is",
+        Left.UNAVAILABLE: f"the site is not available now ({detail}); its file stays as it is",
         Left.BLOCKED: f"a bot wall answers instead of the site ({detail}); its file stays as it is",
         Left.UNREACHABLE: f"the site does not answer ({detail})",
         Left.REFUSED: f"the address of the site is not allowed ({detail})",

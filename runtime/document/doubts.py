@@ -82,6 +82,7 @@ def _another_site(new: Document, crawl: CrawlResult) -> Doubt | None:
         (Left.BLOCKED, "answered with a block page"),
         (Left.NEEDS_RENDERING, "are empty without scripts"),
         (Left.LOGIN, "lead to a login"),
+        (Left.FORBIDDEN, "are forbidden to our crawler"),
     ):
         if count[reason] and (count[reason] >= len(crawl.pages) or crawl.home is None):
             return Doubt(

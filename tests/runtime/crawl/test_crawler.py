@@ -92,7 +92,7 @@ def test_the_result_does_not_depend_on_when_the_sitemaps_come() -> None:
 
 
 def test_every_url_that_is_not_listed_has_a_reason() -> None:
-    """Robots, noindex, canonical, redirect, off site, wrong type, errors and exclusion are told apart."""
+    """Robots, noindex, canonical, redirect, off site, wrong type, errors, refusals, walls and exclusion are told apart."""
     robots = "User-agent: *\nDisallow: /\n\nUser-agent: LlmsTxtBot\nDisallow: /private/\n"
     expected = {
         "/private/x": Left.ROBOTS,
@@ -104,6 +104,10 @@ def test_every_url_that_is_not_listed_has_a_reason() -> None:
         "/missing": Left.NOT_FOUND,
         "/broken": Left.HTTP_ERROR,
         "/secret": Left.LOGIN,
+        "/refused": Left.FORBIDDEN,
+        "/often": Left.RATE_LIMITED,
+        "/later": Left.UNAVAILABLE,
+        "/wall": Left.BLOCKED,
         "/blog/1": Left.EXCLUDED,
         "/api": Left.NOT_A_PAGE,
         "/empty": Left.EMPTY,
@@ -120,6 +124,10 @@ def test_every_url_that_is_not_listed_has_a_reason() -> None:
             f"{HOME}gone": (410, HTML, b"gone"),
             f"{HOME}broken": (500, HTML, b"oops"),
             f"{HOME}secret": (401, HTML, b"who"),
+            f"{HOME}refused": (403, HTML, b"no"),
+            f"{HOME}often": (429, HTML, b"slowly"),
+            f"{HOME}later": (503, HTML, b"later"),
+            f"{HOME}wall": (403, HTML | {"cf-mitigated": "challenge"}, b"<title>Just a moment...</title>"),
             f"{HOME}empty": (200, HTML, b""),
         }
     )

@@ -46,7 +46,7 @@ def test_u9_what_is_gone_leaves_at_once(reason: Left) -> None:
     assert misses == {}
 
 
-@pytest.mark.parametrize("reason", [Left.NOT_FOUND, Left.SOFT_404, Left.EMPTY])
+@pytest.mark.parametrize("reason", [Left.NOT_FOUND, Left.SOFT_404, Left.EMPTY, Left.FORBIDDEN])
 def test_p4_a_404_leaves_at_the_third_miss(reason: Left) -> None:
     """Short spells of 404 under load look like removals; three crawls in a row do not."""
     listed: Sequence[Page] = [A, B]

@@ -264,7 +264,7 @@ def test_a_first_file_may_be_partial_if_it_has_a_home_page(home: str | None, pub
 
 
 @pytest.mark.parametrize("before", [None, GOOD])
-@pytest.mark.parametrize("reason", [Left.BLOCKED, Left.NEEDS_RENDERING])
+@pytest.mark.parametrize("reason", [Left.BLOCKED, Left.NEEDS_RENDERING, Left.FORBIDDEN])
 def test_p1_u16_block_pages_and_shells_never_count_as_the_site(before: Document | None, reason: Left) -> None:
     """Mostly blocked, or mostly empty without scripts: no number of equal results publishes it."""
     pages = site(2)
