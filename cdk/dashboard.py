@@ -9,7 +9,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from cdk.alarm_spec import HOPS, SERVICE, AlarmSpec, Signal
+from cdk.alarm_spec import HOPS, SERVICE, AlarmSpec, Signal, tick_period
 from cdk.alarms import Alarms, Metrics, dashboard_name
 from cdk.config import StageConfig
 from cdk.queries import QUERIES
@@ -50,7 +50,10 @@ class Dashboard(Construct):
             if not specs:
                 continue
             rows += [[cloudwatch.TextWidget(markdown=f"## {TITLES[hop]}", width=WIDTH, height=1)]]
-            rows += [[self._graph(spec) for spec in specs[at : at + 4]] for at in range(0, len(specs), 4)]
+            graphs = [self._graph(spec) for spec in specs]
+            if hop == "schedule":
+                graphs.append(self._waiting(config))
+            rows += [list(graphs[at : at + 4]) for at in range(0, len(graphs), 4)]
         rows.append([self._logs(name, groups) for name in ("last-errors", "failures-by-reason", "slowest-sites")])
         cloudwatch.Dashboard(
             self,
@@ -91,6 +94,20 @@ class Dashboard(Construct):
             left=[self._metrics.of(spec)],
             left_annotations=[cloudwatch.HorizontalAnnotation(value=spec.threshold, color=cloudwatch.Color.RED)],
             period=Duration.seconds(spec.period),
+            width=6,
+            height=5,
+        )
+
+    def _waiting(self, config: StageConfig) -> cloudwatch.GraphWidget:
+        """Who is due after a tick, and why; where there is no budget, nobody writes how many wait for it."""
+        names = [m.DUE_SITES, m.OVERDUE_SITES]
+        if config.crawls_per_day or config.crawl_usd_per_month:
+            names.append(m.OVER_BUDGET_SITES)
+        period = tick_period(config)
+        return cloudwatch.GraphWidget(
+            title="Sites that are due after a tick",
+            left=[self._metrics.metric(Signal(SERVICE, name, "Maximum"), period) for name in names],
+            period=Duration.seconds(period),
             width=6,
             height=5,
         )

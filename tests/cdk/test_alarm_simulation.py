@@ -12,8 +12,9 @@ from cdk.alarm_table import alarm_table
 from cdk.config import STAGES, StageConfig, load_stage
 from runtime import metrics as m
 from tests.cdk.cloudwatch import Series, firing_times
+from tests.cdk.days import Scenario
 from tests.cdk.fleet import DAY, Fleet
-from tests.cdk.scenarios import Scenario, observe, scenarios
+from tests.cdk.scenarios import PROD, observe, scenarios
 
 NAMES = [scenario.name for scenario in scenarios()]
 
@@ -30,6 +31,12 @@ def test_exactly_the_right_alarms_fire(name: str, fill_empty: bool) -> None:
     outcome = observe(scenario, fill_empty=fill_empty)
     assert set(outcome.fired) == scenario.fires
     assert (outcome.paged_after is not None) is scenario.page
+
+
+def test_every_alarm_has_a_day_on_which_it_fires() -> None:
+    """And many on which it does not, a rough fortnight close below its thresholds among them."""
+    fired = {id_ for scenario in scenarios() for id_ in scenario.fires}
+    assert fired == {spec.id for spec in alarm_table(PROD)}
 
 
 @pytest.mark.parametrize("hour", range(0, 24, 3))

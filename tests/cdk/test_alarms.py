@@ -204,6 +204,17 @@ def test_the_dashboard_starts_with_is_it_fine_and_shows_every_alarm(
     assert all(w["x"] + w["width"] <= 24 for w in widgets)
 
 
+@pytest.mark.parametrize(
+    ("budget", "shown"), [({}, False), ({"crawlsPerDay": "500"}, True), ({"crawlUsdPerMonth": "2.50"}, True)]
+)
+def test_the_dashboard_shows_who_waits_for_the_budget(synth: Synth, budget: dict[str, str], shown: bool) -> None:
+    """Beside those that are due and late; without a budget there is no such metric, and no empty line."""
+    (dashboard,) = properties(synth("prod", **budget), "AWS::CloudWatch::Dashboard")
+    body = json.dumps(dashboard["DashboardBody"])
+    assert m.OVERDUE_SITES in body
+    assert (m.OVER_BUDGET_SITES in body) is shown
+
+
 def test_a_stage_can_do_without_a_dashboard_and_without_low_alarms(synth: Synth) -> None:
     """They cost money; a stage of dozens of sites need not pay for them."""
     lean = synth("prod", dashboard="false", lowSeverityAlarms="false")
