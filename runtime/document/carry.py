@@ -10,9 +10,7 @@ from runtime.reading import TRANSIENT_LEFT, CrawlResult, Left, LeftOut, Page
 MISSES = 3
 """How often in a row a page must be missing before it leaves: short spells of 404 under load look like removals."""
 
-_MISSING = frozenset(
-    {Left.NOT_FOUND, Left.SOFT_404, Left.EMPTY, Left.FORBIDDEN, Left.NEEDS_RENDERING, Left.DUPLICATE}
-)
+_MISSING = frozenset({Left.NOT_FOUND, Left.SOFT_404, Left.EMPTY, Left.FORBIDDEN, Left.NEEDS_RENDERING, Left.DUPLICATE})
 
 
 def carry_over(
@@ -22,7 +20,8 @@ def carry_over(
 
     A page of the last file that this crawl did not give
 
-    - stays, if it failed for the moment (429, 5xx, no answer, cut off, a bot wall) or was not reached by an incomplete crawl;
+    - stays, if it failed for the moment (429, 5xx, no answer, cut off, a bot wall) or was not reached by an incomplete
+      crawl;
     - stays for two more crawls, if it was not found or is forbidden, or if nothing mentions it but a page that could
       have failed too;
     - leaves at once otherwise: 410, noindex, robots.txt, login, excluded, another canonical URL, moved, or a complete
