@@ -107,8 +107,10 @@ def _size(texts: Iterable[str]) -> int:
 
 def _sections(entries: Sequence[_Entry], links: Mapping[str, Link]) -> list[Section]:
     """The sections in reading order, `Optional` last and never alone."""
-    primary = [entry for entry in entries if not is_secondary(entry.path)]
-    secondary = [entry for entry in entries if is_secondary(entry.path)]
+    primary: list[_Entry] = []
+    secondary: list[_Entry] = []
+    for entry in entries:
+        (secondary if is_secondary(entry.path) else primary).append(entry)
     if not primary:
         primary, secondary = secondary, []
     grouped: dict[str, list[_Entry]] = defaultdict(list)

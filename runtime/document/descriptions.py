@@ -46,7 +46,8 @@ def described(text: str) -> str:
             lines = [_LINE_MARK.sub("", line, count=1) if _LINE_MARK.match(line) else line for line in lines]
         text = _INLINE_LINK.sub(r"\1", " ".join(lines))
     line = plain(_LOST_HEADING.sub("", plain(text)))
-    return "" if folded(line) in _PLACEHOLDERS or not folded(line) or _BOILERPLATE.match(line) else line
+    said = folded(line)
+    return "" if not said or said in _PLACEHOLDERS or _BOILERPLATE.match(line) else line
 
 
 def repeated(descriptions: Iterable[str]) -> frozenset[str]:

@@ -16,6 +16,7 @@ _BACKSLASH = r"\\(?=[!-/:-@\[-`{-~]|$)"
 _MARKUP = re.compile(rf"{_REFERENCE}|{_TAG_START}|{_BACKSLASH}|[*`]|_+|~~+|\](?=[(\[])")
 _LEADING = re.compile(r"(?:[#>+=~-]|\d{1,9}(?=[.)](?:\s|$)))")
 _URL_UNSAFE = re.compile(r"[^A-Za-z0-9\-._~:/?#\[\]@!$&'*+,;=%]|%(?![0-9A-Fa-f]{2})")
+_URL_SAFE = re.compile(r"https?://[A-Za-z0-9\-._~:/]*")
 _URL_REFERENCE = re.compile(r"&([A-Za-z][A-Za-z0-9]{0,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _LITERAL = re.compile(r"[^\[\]]*(?:\[[0-9A-Fa-f:.]+\](?::[0-9]*)?)?")
 _ESCAPED = re.compile(r"&(amp|lt|#91|#93);|\\([!-/:-@\[-`{-~])")
@@ -62,6 +63,8 @@ def escape_url(url: str) -> str:
 
     A ";" that would make a character reference of a query (`?a&copy;`) is encoded too: CommonMark decodes those.
     """
+    if _URL_SAFE.fullmatch(url):
+        return url
     head, path = _split_authority(url)
     if _LITERAL.fullmatch(head) is None:
         head, path = "", head + path

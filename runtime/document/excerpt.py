@@ -44,7 +44,7 @@ def excerpt(text: str, limit: int) -> str:
 
 def _encodable(text: str) -> str:
     """Halves of surrogate pairs joined where they meet, and replaced by U+FFFD where they do not."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _sentence_cut(text: str, limit: int) -> int:

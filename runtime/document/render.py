@@ -45,19 +45,34 @@ def render(document: Document, *, section_url: Callable[[str], str]) -> Rendered
 
     :param section_url: the public URL of the file of a slug; only asked when one file does not hold the document.
     """
-    text = write(document)
-    if len(text) < MAX_CHARS:
-        return Rendered(text=text, sections={}, sha256=digest(text, {}))
-    parts = [part for section in document.sections for part in _parts(document, section) if not _stays(section)]
-    files = {part.slug: write(part.document) for part in parts}
-    root = _root(document, parts, section_url, described=True)
+    lines = _Lines()
+    if sum(len(lines[link]) for link in document.links()) < MAX_CHARS:
+        text = _written(document, lines)
+        if len(text) < MAX_CHARS:
+            return Rendered(text=text, sections={}, sha256=digest(text, {}))
+    split = [section for section in document.sections if not _stays(section, lines)]
+    parts = [part for section in split for part in _parts(document, section, lines)]
+    files = {part.slug: _written(part.document, lines) for part in parts}
+    root = _root(document, parts, section_url, lines, described=True)
     if len(root) >= MAX_CHARS:
-        root = _root(document, parts, section_url, described=False)
+        root = _root(document, parts, section_url, lines, described=False)
     return Rendered(text=root, sections=files, sha256=digest(root, files))
 
 
 def write(document: Document) -> str:
     """A document as one file, however long. Texts are made one line; sections without links are left out."""
+    return _written(document, _Lines())
+
+
+class _Lines(dict[Link, str]):
+    """The line of each link, written once."""
+
+    def __missing__(self, link: Link) -> str:
+        line = self[link] = item(link)
+        return line
+
+
+def _written(document: Document, lines: _Lines) -> str:
     title = plain(document.title) or "Site"
     summary = plain(document.summary) or title
     details = plain(document.details) or summary
@@ -65,7 +80,7 @@ def write(document: Document) -> str:
     for section in document.sections:
         if section.links:
             blocks.append(f"## {escape_heading(plain(section.name) or 'Pages')}")
-            blocks.append("\n".join(item(link) for link in section.links))
+            blocks.append("\n".join([lines[link] for link in section.links]))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -104,23 +119,30 @@ class _Part:
         return Link(self.label, url, f"{len(links)} pages{span}")
 
 
-def _stays(section: Section) -> bool:
+def _stays(section: Section, lines: _Lines) -> bool:
     """Whether a section is kept in the root: `Optional` is, while it is short."""
-    return section.name == OPTIONAL and sum(len(item(link)) for link in section.links) <= MAX_OPTIONAL_CHARS
+    return section.name == OPTIONAL and sum(len(lines[link]) for link in section.links) <= MAX_OPTIONAL_CHARS
 
 
-def _root(document: Document, parts: Sequence[_Part], section_url: Callable[[str], str], *, described: bool) -> str:
+def _root(
+    document: Document,
+    parts: Sequence[_Part],
+    section_url: Callable[[str], str],
+    lines: _Lines,
+    *,
+    described: bool,
+) -> str:
     primary = tuple(part.link(section_url(part.slug), described=described) for part in parts if not part.optional)
     secondary = tuple(part.link(section_url(part.slug), described=described) for part in parts if part.optional)
-    secondary += tuple(link for section in document.sections if _stays(section) for link in section.links)
+    secondary += tuple(link for section in document.sections if _stays(section, lines) for link in section.links)
     sections = (Section(PARTS_SECTION, "sections", primary), Section(OPTIONAL, OPTIONAL.lower(), secondary))
-    return write(Document(document.title, document.summary, PARTS_DETAILS, sections))
+    return _written(Document(document.title, document.summary, PARTS_DETAILS, sections), lines)
 
 
-def _parts(document: Document, section: Section) -> list[_Part]:
+def _parts(document: Document, section: Section, lines: _Lines) -> list[_Part]:
     """A section as files of its own. Slugs of later parts have a double hyphen, which no section's slug has."""
     frame = len(write(_part(document, section, (Link("x", "x"),), "x" * (len(section.name) + 30)).document))
-    chunks = _chunks(section.links, MAX_CHARS - 1 - 2 * frame)
+    chunks = _chunks(section.links, MAX_CHARS - 1 - 2 * frame, lines)
     parts = []
     for number, links in enumerate(chunks, 1):
         name = _plain_name(section)
@@ -145,13 +167,13 @@ def _part(document: Document, section: Section, links: tuple[Link, ...], label: 
     return _Part(section.slug, label, section.name == OPTIONAL, whole)
 
 
-def _chunks(links: Sequence[Link], room: int) -> list[list[Link]]:
+def _chunks(links: Sequence[Link], room: int, lines: _Lines) -> list[list[Link]]:
     """Runs of links of about equal length whose lines fit into `room` characters.
 
     A line that alone is longer loses its description.
     """
-    kept = [link if len(item(link)) < room else Link(excerpt(link.title, 150), link.url) for link in links]
-    sizes = [len(item(link)) + 1 for link in kept]
+    kept = [link if len(lines[link]) < room else Link(excerpt(link.title, 150), link.url) for link in links]
+    sizes = [len(lines[link]) + 1 for link in kept]
     fewest = len(_filled(kept, sizes, room))
     return _filled(kept, sizes, min(room, sum(sizes) // fewest + max(sizes)))
 

@@ -15,6 +15,9 @@ _INVISIBLE = re.compile(
 CVE-2021-42574), deprecated format characters. The joiners U+200C and U+200D stay: scripts and emoji need them."""
 
 _NOT_ALNUM = re.compile(r"[\W_]+")
+_FOLDED = {code: chr(code).lower() if chr(code).isalnum() else None for code in range(128)}
+"""`folded` for ASCII, in one pass."""
+
 _TWICE_ESCAPED = re.compile(r"&(?:amp|quot|apos|nbsp|[lr][sd]quo|[nm]dash|hellip|#\d{2,6}|#[xX][0-9A-Fa-f]{2,5});")
 
 
@@ -60,5 +63,6 @@ def heading(text: str) -> str:
 
 def folded(text: str) -> str:
     """The letters and digits of a text without regard to case: equal for texts that say the same."""
-    text = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
-    return _NOT_ALNUM.sub("", text)
+    if text.isascii():
+        return text.translate(_FOLDED)
+    return _NOT_ALNUM.sub("", unicodedata.normalize("NFKC", text).casefold())

@@ -72,6 +72,8 @@ def _has(title: str, affix: str, is_suffix: bool) -> bool:
 
 def _key(title: str) -> str:
     """Lower case, character for character, so that lengths agree (lower() may lengthen)."""
+    if title.isascii():
+        return title.lower()
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in title)
 
 
