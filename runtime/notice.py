@@ -39,14 +39,22 @@ class Notice:
 
 
 def notice_of(
-    before: Site, row: Site, commit: Commit, changes: ChangeRecord | None, *, now: datetime, after_failures: int
+    before: Site,
+    row: Site,
+    commit: Commit,
+    changes: ChangeRecord | None,
+    *,
+    now: datetime,
+    after_failures: int,
+    held_before: bool = False,
 ) -> Notice | None:
     """The message about a run, or None for one that nobody needs to hear of.
 
     :param before: the row as it was claimed. :param row: as it was committed.
     :param after_failures: this many failures in a row are worth a message; fewer and more are not.
+    :param held_before: a hold goes on that was told when it began, though the run before this one had no verdict.
     """
-    kind = kind_of(before, commit, after_failures)
+    kind = kind_of(before, commit, after_failures, held_before=held_before)
     if kind is None:
         return None
     listed = MAX_LISTED
@@ -58,12 +66,12 @@ def notice_of(
         listed //= 2
 
 
-def kind_of(before: Site, commit: Commit, after_failures: int) -> Kind | None:
+def kind_of(before: Site, commit: Commit, after_failures: int, *, held_before: bool = False) -> Kind | None:
     """A changed file, a hold that begins, a streak of failures that has just reached its length, or its end."""
     if commit.outcome is Outcome.UPDATED:
         return Kind.UPDATED
     if commit.outcome is Outcome.HELD:
-        return None if before.last_outcome is Outcome.HELD else Kind.HELD
+        return None if held_before or before.last_outcome is Outcome.HELD else Kind.HELD
     if commit.status is SiteStatus.DISABLED:
         return Kind.DISABLED
     failed_now = commit.failure_count > before.failure_count

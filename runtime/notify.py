@@ -17,7 +17,7 @@ from runtime import webhook
 from runtime.document.changes import ChangeRecord
 from runtime.errors import FetchFailed, NotFound, Refused, ServiceError
 from runtime.letters import Letter
-from runtime.models import Commit, Site
+from runtime.models import Commit, Outcome, Site
 from runtime.notice import Kind, Notice, notice_of
 from runtime.ports import World
 from runtime.reading import Response
@@ -31,6 +31,10 @@ TOTAL_SECONDS = 25.0
 MAX_RETRY_AFTER_SECONDS = 10
 MAX_ANSWER_BYTES = 4_096
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+NO_VERDICT = frozenset({Outcome.FAILED, Outcome.DEFERRED})
+LOOK_BACK = 50
+"""Runs among which the beginning of a hold is looked for; a site fails ten times before it is given up."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -61,11 +65,29 @@ async def after_run(
     if not addressees:
         return
     notice = notice_of(
-        before, row, commit, changes, now=world.clock(), after_failures=world.settings.notify_after_failures
+        before,
+        row,
+        commit,
+        changes,
+        now=world.clock(),
+        after_failures=world.settings.notify_after_failures,
+        held_before=commit.outcome is Outcome.HELD and await _was_held(world, before),
     )
     if notice is None:
         return
     await asyncio.gather(*(_deliver(world, row, addressee, notice, sleep) for addressee in addressees))
+
+
+async def _was_held(world: World, before: Site) -> bool:
+    """Whether the hold began before runs that failed or were put off: these say nothing about the site's file."""
+    if before.last_outcome not in NO_VERDICT:
+        return False
+    try:
+        runs = await world.sites.runs(before.id, limit=LOOK_BACK)
+    except ServiceError:
+        return False  # rather twice than never
+    verdicts = (run.outcome for run in runs[1:] if run.outcome not in NO_VERDICT)  # the first is this run's own
+    return next(verdicts, None) is Outcome.HELD
 
 
 def addressees_of(world: World, row: Site) -> list[Addressee]:

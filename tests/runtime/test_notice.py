@@ -88,6 +88,11 @@ def test_what_is_news_is_told(before: Site, after: Commit, kind: Kind) -> None:
     assert json.loads(made.body)["type"] == kind
 
 
+def test_a_hold_that_goes_on_after_a_failure_is_no_news() -> None:
+    """Whoever knows that it began earlier says so."""
+    assert kind_of(site(last_outcome=Outcome.FAILED), commit(Outcome.HELD), 3, held_before=True) is None
+
+
 def test_clk_017_ten_failures_are_two_messages() -> None:
     """One when the streak is long enough to tell, and exactly one when the site is given up."""
     kinds = []
