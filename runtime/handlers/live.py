@@ -15,11 +15,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from aws_lambda_powertools import Logger
-
 from runtime import environment as env
-from runtime import live_token
+from runtime import live_token, metrics
 from runtime.errors import ServiceError
+from runtime.handlers.logs import Log
 from runtime.handlers.vault import Vault
 from runtime.live import MAX_MESSAGE_BYTES
 from runtime.settings import require
@@ -45,7 +44,7 @@ class Door:
         given = require(environment, env.API_KEY_SECRET_ARN, env.LIVE_QUEUE_URL)
         self._arn, self._url = given[env.API_KEY_SECRET_ARN], given[env.LIVE_QUEUE_URL]
         self._vault, self._queue, self._now = vault, queue, now
-        self._logger = Logger(use_rfc3339=True)
+        self._logger = Log(metrics.SERVICE)
 
     async def answer(self, event: Mapping[str, Any]) -> dict[str, int]:
         """The status of one event of the API; the event, which may hold a key, is never logged."""

@@ -12,11 +12,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from aws_lambda_powertools import Logger
-
 from runtime import environment as env
 from runtime import metrics as names
 from runtime.errors import Misconfigured, ServiceError
+from runtime.handlers.logs import Log
 from runtime.handlers.telemetry import CloudEvents
 from runtime.handlers.vault import Vault
 from runtime.ports import World
@@ -49,7 +48,7 @@ class Process:
         self._runner: asyncio.Runner | None = None
         self._world: World | None = None
         self._vault: Vault | None = None
-        self.logger = Logger(use_rfc3339=True)
+        self.logger = Log(names.SERVICE)
         self.events = CloudEvents(self.logger, environment.get(env.STAGE, "unknown"))
 
     def run(self, context: Any, work: Callable[[World], Awaitable[Any]]) -> Any:
@@ -57,7 +56,7 @@ class Process:
 
         :raises ServiceError: the invocation failed; Lambda then retries or keeps the event.
         """
-        self.logger.append_keys(request_id=getattr(context, "aws_request_id", ""))
+        self.logger.request_id = getattr(context, "aws_request_id", "")
         if self._runner is None:
             self._runner = asyncio.Runner()
         try:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from aws_lambda_powertools import Logger
-from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
-
 from runtime import metrics as names
+from runtime.handlers.emf import Metrics
+from runtime.handlers.logs import Log
 from runtime.models import Outcome
 
 OUTCOME_METRICS = {
@@ -44,13 +43,13 @@ MAX_FIELD_CHARS = 1_000
 class CloudEvents:
     """Logs every event at its level; counts those that have a metric.
 
-    :param stage: the second dimension; Powertools adds the service.
+    :param stage: of the deployment; a dimension, like the service.
     """
 
-    def __init__(self, logger: Logger, stage: str) -> None:
-        self._logger, self._stage = logger, stage
-        self._metrics = EphemeralMetrics()
-        self._emitted = False
+    def __init__(self, logger: Log, stage: str) -> None:
+        self._logger = logger
+        dimensions = {names.STAGE_DIMENSION: stage, names.SERVICE_DIMENSION: names.SERVICE}
+        self._metrics = Metrics(names.NAMESPACE, dimensions)
 
     def event(self, name: str, **fields: Any) -> None:
         if name == "step":
@@ -84,16 +83,11 @@ class CloudEvents:
             self.add(COUNTED[name], 1)
 
     def add(self, metric: str, value: float) -> None:
-        self._emitted = True
-        unit = MetricUnit.Seconds if metric in SECONDS else MetricUnit.Count
-        self._metrics.add_metric(name=metric, unit=unit, value=value)
+        self._metrics.add(metric, "Seconds" if metric in SECONDS else "Count", value)
 
     def flush(self) -> None:
         """Write the metrics of one invocation, if it had any."""
-        if self._emitted:
-            self._metrics.add_dimension(name=names.STAGE_DIMENSION, value=self._stage)
-            self._metrics.flush_metrics()
-        self._emitted = False
+        self._metrics.flush()
 
 
 def _short(value: Any) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -29,18 +27,11 @@ def silent_process(door: ModuleType, log: TextIO) -> Iterator[None]:
     names = (env.SUPABASE_SECRET_ARN, env.CRON_SECRET_ARN, env.API_KEY_SECRET_ARN, env.QUEUE_URL, env.STATE_BUCKET)
     process = Process(names, dict.fromkeys(names, "arn:aws:secretsmanager:eu-central-1:123456789012:secret:x"))
     process._vault = Vault(Silent(), lambda: 0.0)  # type: ignore[arg-type]
-    handler: Any = process.logger.registered_handler
-    before = handler.setStream(log)
+    process.logger.stream = log
     try:
-        with (
-            mock.patch.dict(os.environ, POWERTOOLS_METRICS_NAMESPACE="Test"),
-            mock.patch.object(door, "process", process),
-            warnings.catch_warnings(),
-        ):
-            warnings.filterwarnings("ignore", "No application metrics", UserWarning)
+        with mock.patch.object(door, "process", process):
             yield
     finally:
-        handler.setStream(before)
         if process._runner is not None:
             with ThreadPoolExecutor(1) as thread:  # our own event loop runs here
                 thread.submit(process._runner.close).result()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 from moto import mock_aws
 
 from runtime import environment as env
-from runtime import metrics
 from runtime.handlers import cron, webhook, worker
 from runtime.handlers.process import Process
 from runtime.sample.server import SampleServer, serve_in_thread
@@ -103,8 +101,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         env.STAGE: "test",
-        env.POWERTOOLS_SERVICE: metrics.SERVICE,
-        env.POWERTOOLS_NAMESPACE: metrics.NAMESPACE,
     }.items():
         monkeypatch.setenv(name, value)
     opened = [Process(door.NEEDED, checks=door is not webhook) for door in DOORS]
@@ -117,12 +113,10 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
 
 @pytest.fixture
 def log(environment: pytest.MonkeyPatch) -> io.StringIO:
-    """Where the doors log to; Powertools keeps one handler a service, with the stream of its first use."""
+    """Where the doors log to."""
     written = io.StringIO()
     for door in DOORS:
-        for handler in door.process.logger.handlers:
-            assert isinstance(handler, logging.StreamHandler)
-            handler.setStream(written)
+        door.process.logger.stream = written
     return written
 
 
