@@ -21,7 +21,7 @@ from benchmarks.site import DocSite
 
 HTML, XML, TEXT = "text/html; charset=utf-8", "application/xml", "text/plain; charset=utf-8"
 TICK = 0.001
-"""Seconds by whose multiples epoll waits, rounded up: without half of one less, answers would be late on the average."""
+"""Seconds; epoll waits for whole ones, rounded up: without half of one less, answers would on the average be late."""
 
 MISSING = b"<!DOCTYPE html><title>Not found</title><h1>Not found</h1>"
 
