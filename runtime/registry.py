@@ -160,6 +160,25 @@ class Sites(Protocol):
     async def set_price(self, price: float, *, after: datetime | None) -> bool:
         """Set the price; false if somebody set another since `after`, the `priced_at` that was read."""
 
+    async def take_unlock(self, *, limit: int) -> bool:
+        """Count one page of the unlocker in this month (UTC), before it is asked for; false, and nothing counted, where
+        the deployment has asked for `limit` already.
+        """
+
+    async def unlocks_taken(self) -> int:
+        """Pages of the unlocker that were counted in this month."""
+
+    async def open_live(self, connection: str, caller: str) -> None:
+        """Note whose connection it is: `caller` is a digest of the key that let it in. Kept for a day."""
+
+    async def begin_live(self, connection: str, *, at_once: int, lease_seconds: int) -> bool:
+        """Whether the live crawl of a connection may begin: fewer than `at_once` of its caller are under way. A crawl
+        whose worker has died counts until its lease is over; asked again for its own connection it takes its place.
+        """
+
+    async def end_live(self, connection: str) -> None:
+        """The crawl of a connection is over; harmless when it is over already."""
+
     async def runs(self, site_id: str, *, limit: int = 20, before: datetime | None = None) -> list[Run]: ...
 
     async def tick_outcomes(self, tick_id: str) -> list[tuple[Outcome, bool]]:

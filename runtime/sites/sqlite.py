@@ -13,7 +13,7 @@ from typing import Any, Self
 from runtime.errors import NotFound
 from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site, SiteOptions, SiteStatus
 from runtime.registry import Enrollment, Requested
-from runtime.sites import rows, spending, transitions
+from runtime.sites import allowances, rows, spending, transitions
 from runtime.sites import sqlite_statements as sql
 from runtime.sites.rows import stamp
 from runtime.sites.sqlite_file import SqliteFile, translation
@@ -198,6 +198,26 @@ class SqliteSites:
         with self._file.transaction(write=True) as db:
             known = {"price": price, "now": stamp(self._clock()), "after": stamp(after) if after else None}
             return db.execute(spending.PRICE, known).rowcount > 0
+
+    async def take_unlock(self, *, limit: int) -> bool:
+        with self._file.transaction(write=True) as db:
+            return allowances.take_unlock(db, limit, self._clock())
+
+    async def unlocks_taken(self) -> int:
+        with self._file.transaction(write=False) as db:
+            return allowances.unlocks_taken(db, self._clock())
+
+    async def open_live(self, connection: str, caller: str) -> None:
+        with self._file.transaction(write=True) as db:
+            allowances.open_live(db, connection, caller, self._clock())
+
+    async def begin_live(self, connection: str, *, at_once: int, lease_seconds: int) -> bool:
+        with self._file.transaction(write=True) as db:
+            return allowances.begin_live(db, connection, at_once, lease_seconds, self._clock())
+
+    async def end_live(self, connection: str) -> None:
+        with self._file.transaction(write=True) as db:
+            allowances.end_live(db, connection)
 
     async def runs(self, site_id: str, *, limit: int = 20, before: datetime | None = None) -> list[Run]:
         bounds = {"id": site_id, "before": stamp(before) if before else None, "limit": max(0, limit)}

@@ -17,7 +17,7 @@ from pathlib import Path
 from runtime.errors import CorruptState, InputError, Misconfigured, ServiceError, StoreDown
 
 BUSY_MS = 5_000
-VERSION = 4
+VERSION = 5
 
 SCHEMA = """
 CREATE TABLE crawl_sites (
@@ -122,7 +122,17 @@ ALTER TABLE crawl_sites ADD COLUMN pinned_over TEXT;
 ALTER TABLE crawl_sites ADD COLUMN confirmed TEXT CHECK (json_type(confirmed) = 'object')
 """
 
-STEPS = (SCHEMA, CHOICES, BUDGET, PERSON)
+ALLOWANCES = """
+CREATE TABLE unlock_spending (month TEXT PRIMARY KEY, calls INTEGER NOT NULL CHECK (calls >= 0)) WITHOUT ROWID;
+CREATE TABLE live_clients (
+    connection TEXT PRIMARY KEY,
+    caller TEXT NOT NULL,
+    opened_at TEXT NOT NULL,
+    lease_until TEXT
+) WITHOUT ROWID
+"""
+
+STEPS = (SCHEMA, CHOICES, BUDGET, PERSON, ALLOWANCES)
 """What brings a file of version n to version n + 1. A step is never edited once it was released."""
 
 

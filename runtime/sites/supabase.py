@@ -16,11 +16,12 @@ from runtime.models import Budget, Claim, Commit, DueSummary, Outcome, Run, Site
 from runtime.registry import Enrollment, Requested
 from runtime.sites import refusals, rows
 from runtime.sites.rpc import Kinds, Rpc
+from runtime.sites.supabase_allowances import SupabaseAllowances
 
 if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """What the last of `supabase/migrations` writes into `schema_version`. A newer schema serves older programs."""
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ T = TypeVar("T")
 ROW_OR_NONE = (dict, type(None))
 
 
-class SupabaseSites:
+class SupabaseSites(SupabaseAllowances):
     """`url` is the project's, `key` its service role (secret) key; `timeout_seconds` bounds a call with its retries."""
 
     def __init__(

@@ -78,13 +78,15 @@ create function public.check_schema() returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
     v_tables constant text[] := array[
-        'crawl_sites', 'crawl_runs', 'webhook_messages', 'crawl_spending', 'crawl_budget'];
+        'crawl_sites', 'crawl_runs', 'webhook_messages', 'crawl_spending', 'crawl_budget', 'unlock_spending',
+        'live_clients'];
     v_functions constant text[] := array[
         'crawl_now', 'get_site', 'find_site', 'list_sites', 'locked_site', 'with_options', 'enroll_site',
         'update_site', 'rotate_secret', 'delete_site', 'request_recrawl', 'remember_webhook', 'write_run',
         'quarantine', 'crawls_left', 'charge_crawls', 'refund_crawl', 'claim_due_sites', 'claim_site', 'held_site',
         'renew_lease', 'release_claim', 'commit_run',
-        'due_summary', 'list_runs', 'tick_outcomes', 'read_budget', 'planned_crawls', 'set_price', 'check_schema'];
+        'due_summary', 'list_runs', 'tick_outcomes', 'read_budget', 'planned_crawls', 'set_price', 'check_schema',
+        'unlock_month', 'take_unlock', 'unlocks_taken', 'open_live', 'begin_live', 'end_live'];
     v_missing text[] := '{}';
     v_open text[] := '{}';
     v_name text;

@@ -80,7 +80,9 @@ class Postgres:
 
     def empty(self, database: str) -> None:
         self.execute(
-            "TRUNCATE public.crawl_sites, public.crawl_spending, public.crawl_budget CASCADE", database=database
+            "TRUNCATE public.crawl_sites, public.crawl_spending, public.crawl_budget, public.unlock_spending, "
+            "public.live_clients CASCADE",
+            database=database,
         )
 
     def drop(self, database: str) -> None:

@@ -52,7 +52,7 @@ def test_the_service_role_has_what_it_needs_and_no_more(postgres: Postgres, proj
     full = "delete insert select update"
     assert dict(rights) == {
         "crawl_sites": full, "crawl_runs": full, "webhook_messages": full, "schema_version": "select",
-        "crawl_spending": full, "crawl_budget": full,
+        "crawl_spending": full, "crawl_budget": full, "unlock_spending": full, "live_clients": full,
     }  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def test_functions_run_with_the_rights_of_the_caller_and_look_nowhere_else(
 ) -> None:
     """None is SECURITY DEFINER, and each fixes its search path."""
     database, _ = project
-    assert len(postgres.rows(database, OURS)) == 31
+    assert len(postgres.rows(database, OURS)) == 37
     assert postgres.rows(database, f"{OURS} AND p.prosecdef") == []
     assert postgres.rows(database, f"{OURS} AND NOT 'search_path=\"\"' = ANY (coalesce(p.proconfig, '{{}}'))") == []
 
