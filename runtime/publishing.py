@@ -105,7 +105,28 @@ async def file_of(world: World, claim: Claim) -> tuple[Published | None, bool]:
     files = None if sha256 is None else await version_files(publisher, site.base_url, sha256)
     if sha256 is None or files is None:
         return found, False
-    await world.sites.renew_lease(claim, lease_seconds=world.settings.lease_seconds)
-    await put_version_back(publisher, claim, sha256, files)
-    world.events.event("file_put_back", site_id=site.id, base_url=site.base_url, sha256=sha256)
+    await _put_back(world, claim, sha256, files)
     return await read_published(publisher, site.base_url), True
+
+
+async def as_row_says(world: World, claim: Claim, public: Published | None) -> bool:
+    """Put the row's version back at the end of a run that published nothing: whoever wrote what is public now died
+    before its commit. Gives whether that was needed.
+
+    :param public: as `file_of` gave it. :raises StaleClaim: the lease was lost.
+    """
+    sha256 = claim.site.latest_llms_hash
+    if public is None or sha256 is None or public.stored.sha256 == sha256:
+        return False
+    files = await version_files(world.publisher, claim.site.base_url, sha256)
+    if files is None:
+        return False
+    await _put_back(world, claim, sha256, files)
+    return True
+
+
+async def _put_back(world: World, claim: Claim, sha256: str, files: Mapping[str, bytes]) -> None:
+    await world.sites.renew_lease(claim, lease_seconds=world.settings.lease_seconds)
+    await put_version_back(world.publisher, claim, sha256, files)
+    site = claim.site
+    world.events.event("file_put_back", site_id=site.id, base_url=site.base_url, sha256=sha256)

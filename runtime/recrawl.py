@@ -31,7 +31,7 @@ from runtime.notify import after_run
 from runtime.policy import is_priced, reads_pages
 from runtime.ports import World
 from runtime.published import Published
-from runtime.publishing import PUT_BACK, file_of, publish
+from runtime.publishing import PUT_BACK, as_row_says, file_of, publish
 from runtime.reading import Left
 from runtime.state import SiteState, decode, encode
 from runtime.survey import survey
@@ -105,7 +105,7 @@ async def look(
         state, stored = await _remembered(world, site)
         published, put_back = await file_of(world, claim)
         result, url = await _work(world, claim, state, published, deadline, progress)
-        if put_back:
+        if put_back or (url is None and await as_row_says(world, claim, published)):
             result = replace(result, reason=f"{result.reason}; {PUT_BACK}")
     except (StaleClaim, NotFound):
         raise
@@ -245,6 +245,7 @@ def _report(world: World, site: Site, commit: Commit, result: Survey) -> None:
         requests=result.requests,
         ours=result.ours,
         refused=0 if result.crawl is None else len(result.crawl.left({Left.REFUSED})),
+        unlock_calls=result.spent.get("unlock_calls", 0),
         duration_ms=commit.duration_ms,
         next_crawl_at=None if commit.next_crawl_at is None else commit.next_crawl_at.isoformat(),
     )

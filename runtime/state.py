@@ -14,8 +14,10 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
+from runtime.document.guard import HeldMemory
 from runtime.errors import CorruptState
 from runtime.reading import DocumentState, Inventory, Left, LeftOut, Page, PageMemory, PageReading, Validators
+from runtime.sitemap.lastmod import LastmodTrust
 
 VERSION = 2
 MAX_LEFT_OUT = 5_000
@@ -86,7 +88,7 @@ def decode(stored: bytes | None) -> SiteState:
         return SiteState(
             inventory=_inventory(value["inventory"]),
             robots=None if value["robots"] is None else _document(value["robots"]),
-            trust=value["trust"],
+            trust=asdict(LastmodTrust(**value["trust"])),
             memory=_unpacked(value["memory"]),
             validators_lie=value["validators_lie"],
             resumed_since=value["resumed_since"],
@@ -96,7 +98,7 @@ def decode(stored: bytes | None) -> SiteState:
             misses=value["misses"],
             left_out=tuple(LeftOut(item["url"], Left(item["reason"]), item["detail"]) for item in value["left_out"]),
             site_hash=value["site_hash"],
-            held=value["held"],
+            held=None if value["held"] is None else asdict(HeldMemory(**value["held"])),
             last_full_crawl_at=_time(value["last_full_crawl_at"]),
             options=value["options"],
             descriptions=value.get("descriptions", {}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from runtime import keys
-from runtime.errors import InputError, NotFound, StaleClaim
+from runtime.errors import CorruptState, InputError, NotFound, StaleClaim
 from runtime.models import Claim, Commit, Outcome, Site
 from runtime.ports import Message, World
 from runtime.publishing import put_version_back, version_files
@@ -73,10 +73,13 @@ async def confirm(world: World, site_id: str) -> None:
 
     :raises NotFound: nothing is held.
     """
-    state = decode(await world.states.load(site_id))
-    if state.held is None:
+    try:
+        held = decode(await world.states.load(site_id)).held
+    except CorruptState:
+        held = None  # the next run does without it as well
+    if held is None:
         raise NotFound("no result of this site is held")
-    await world.sites.update(site_id, confirmed=state.held)
+    await world.sites.update(site_id, confirmed=held)
     await world.sites.request_recrawl(site_id, debounce_seconds=0)
     await start_run(world, Message(site_id=site_id, force=True))
 

@@ -85,7 +85,7 @@ def _evidence(service: Service) -> Evidence:
         sites=service.sites,
         publisher=service.public,
         states=service.states,
-        now=service.now(),
+        now=service.store_now(),
         limits=service.limits,
         settings=service.settings,
         events=service.events,

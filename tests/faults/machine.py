@@ -20,7 +20,7 @@ from hypothesis import note
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from runtime import webhook
+from runtime import keys, webhook
 from runtime.api import HOOK_PATH, Api, Secrets
 from runtime.http import Answer, Request
 from runtime.models import Outcome, Site, SiteStatus
@@ -48,6 +48,8 @@ KILLS = [
     for port in ("web", "sites", "publisher", "states", "queue")
     for fault in (Fault.KILL_BEFORE, Fault.KILL_AFTER)
 ]
+SKEWS = [timedelta(), -timedelta(minutes=1), -timedelta(minutes=10), -timedelta(hours=1)]
+CALLS = ("enroll", "edit", "pause", "resume", "confirm", "rollback", "delete", "announce")
 A_DAY = 26
 
 
@@ -55,8 +57,9 @@ A_DAY = 26
 class Content:
     """What a site says, and what is known of its row.
 
-    `silent`: it changed, and neither its sitemap nor a webhook said so. `frozen` is the file at the moment it broke;
-    `pinned` the file that an operator put back, until the site changes; `loose` if it had changed unseen before that.
+    `silent`: it changed, and neither its sitemap nor a webhook said so. `frozen` are the files it may have since it broke:
+    what was public, and what its row said; `pinned` the file that an operator put back, until the site changes; `loose`
+    if it had changed unseen before that. `half`: somebody died in the middle of a rollback.
     """
 
     pages: int
@@ -64,9 +67,10 @@ class Content:
     lastmod: str = "day"
     broken: str = ""
     silent: bool = False
-    frozen: bytes | None = None
+    frozen: set[bytes] = field(default_factory=set)
     pinned: bytes | None = None
     loose: bool = False
+    half: bool = False
     site_id: str = ""
     secret: str = ""
     exclude: tuple[str, ...] = ()
@@ -147,7 +151,7 @@ class ServiceMachine(RuleBasedStateMachine):
         if how == "collapse" and SIZES[number] != LARGE:
             return
         if content.broken in ("", "collapse"):  # a collapse is published once it was seen often enough
-            content.frozen = self.service.file(number)
+            content.frozen = {self.service.file(number), self._row_s_file(number)}
         content.broken = how
         self._show(number)
 
@@ -155,7 +159,7 @@ class ServiceMachine(RuleBasedStateMachine):
     def heal(self, number: int) -> None:
         content = self.contents[number]
         if content.broken:
-            content.broken, content.frozen, content.silent = "", None, True
+            content.broken, content.frozen, content.silent = "", set(), True
             self._show(number)
 
     # -- time and faults
@@ -181,13 +185,52 @@ class ServiceMachine(RuleBasedStateMachine):
     def tick_and_kill(self, hours: int, kill: tuple[str, Fault], nth: int) -> None:
         """A tick whose process is killed, and with it what waited in its queue."""
         self.service.script.arm(kill[0], kill[1], nth)
-        self.run(self._killed_tick(timedelta(hours=hours)))
+        self.run(self._until_killed(self.service.tick(after=timedelta(hours=hours))))
         self.service.script.disarm()
 
     @rule(hours=st.sampled_from([3, 30, 24 * 8, 24 * 40]))
     def jump(self, hours: int) -> None:
         """The clock moves on without a tick."""
         self.service.advance(timedelta(hours=hours))
+
+    @rule(skew=st.sampled_from(SKEWS))
+    def skew(self, skew: timedelta) -> None:
+        """The database's clock jumps back, or is set right."""
+        if skew > self.service.skew:  # what it remembers of messages for a time is then over sooner
+            for content in self.contents:
+                content.sent.clear()
+        self.service.skew = skew
+
+    @rule(number=NUMBERS, call=st.sampled_from(CALLS), kill=st.sampled_from(KILLS), nth=st.integers(1, 8))
+    def call_and_kill(self, number: int, call: str, kill: tuple[str, Fault], nth: int) -> None:
+        """An owner's call whose process is killed: the caller has no answer, and looks at what came of it."""
+        content = self.contents[number]
+        if call != "enroll" and not content.site_id:
+            return
+        before, known = self.run(self.service.sites.find(base(number))), content.silent
+        self.service.known.add(base(number))
+        self.service.script.arm(kill[0], kill[1], nth)
+        answer = self.run(self._until_killed(self.api.handle(self._request(number, call))))
+        self.service.script.disarm()
+        note(f"{call} of {number}, to be killed: {answer and answer.status}")
+        row = self.run(self.service.sites.find(base(number)))
+        if row is None:
+            content.site_id = content.secret = ""
+            content.sent.clear()
+            content.pinned, content.half = None, False
+            return
+        content.site_id, content.secret, content.exclude = row.id, row.webhook_secret, row.options.exclude
+        content.shrunk = content.shrunk or call in ("confirm", "rollback")
+        if call == "announce" and row.requested_at is not None and row.status is SiteStatus.ACTIVE:
+            content.silent = False
+        if call != "rollback":
+            return
+        if before is not None and row.generation > before.generation and row.lease_owner is None and row.pinned_over:
+            content.pinned, content.loose, content.half = self._row_s_file(number), known, False
+            content.frozen = {content.pinned} if content.broken else set()
+        else:
+            content.half = True
+            content.frozen |= {self.service.file(number)}
 
     # -- the owner and the operator
 
@@ -253,7 +296,7 @@ class ServiceMachine(RuleBasedStateMachine):
         content.shrunk = True
         content.pinned, content.loose = self.service.file(number), content.silent
         if content.broken:
-            content.frozen = content.pinned
+            content.frozen = {content.pinned}
         assert sha(content.pinned) == self._row(number).latest_llms_hash
 
     @rule(number=NUMBERS)
@@ -272,7 +315,8 @@ class ServiceMachine(RuleBasedStateMachine):
     def settle(self) -> None:
         """The faults are over and days pass: every file is what its site says, and the next look writes nothing."""
         for number, content in enumerate(self.contents):
-            if content.site_id and self._row(number).status is SiteStatus.DISABLED:
+            if content.site_id and (content.half or self._row(number).status is SiteStatus.DISABLED):
+                content.half = False
                 self._on(number, "POST", "/resume")
                 content.silent = False
         self.run(self.service.recover())
@@ -301,7 +345,7 @@ class ServiceMachine(RuleBasedStateMachine):
             held = content.site_id and any(run.outcome is Outcome.HELD for run in self._runs(number))
             content.shrunk = content.shrunk or bool(held)
             if content.broken and content.broken != "collapse":
-                assert self.service.file(number) == content.frozen, (
+                assert self.service.file(number) in content.frozen, (
                     f"a site that answers {content.broken} lost its file"
                 )
         confirmed = {base(number) for number, content in enumerate(self.contents) if content.shrunk}
@@ -370,15 +414,31 @@ class ServiceMachine(RuleBasedStateMachine):
         assert answer.status in ((200, *also) if content.site_id else (404,)), answer.body
         return answer
 
+    def _request(self, number: int, call: str) -> Request:
+        """A call of `CALLS` as its door gets it."""
+        content, headers = self.contents[number], {"x-api-key": API_KEY}
+        options: dict[str, Any] = {"exclude": ["/page-0"], "recrawlIntervalMinutes": 1_440}
+        path, body, method = f"/sites/{content.site_id}/{call}", None, "POST"
+        if call == "enroll":
+            path, body = "/sites", {"url": base(number), **options}
+        elif call == "announce":
+            path, body = HOOK_PATH, {"base_url": base(number), "webhook_secret": content.secret}
+        elif call in ("edit", "delete"):
+            path, method = f"/sites/{content.site_id}", "PATCH" if call == "edit" else "DELETE"
+            body = options if call == "edit" else None
+        raw = b"" if body is None else json.dumps(body).encode()
+        return Request(method=method, path=path, headers=headers, body=raw)
+
     def _call(self, method: str, path: str, body: Any = None) -> Answer:
         raw = b"" if body is None else json.dumps(body).encode()
         answer = self.run(self.api.handle(Request(method=method, path=path, headers={"x-api-key": API_KEY}, body=raw)))
         note(f"{method} {path}: {answer.status} {answer.body}")
         return answer
 
-    async def _killed_tick(self, after: timedelta) -> None:
+    async def _until_killed(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What a piece of work gives; None where its process was killed, and with it what waited in its queue."""
         try:
-            await self.service.tick(after=after)
+            return await work
         except Killed:
             others = asyncio.all_tasks() - {asyncio.current_task()}
             for task in others:
@@ -386,6 +446,14 @@ class ServiceMachine(RuleBasedStateMachine):
             await asyncio.gather(*others, return_exceptions=True)
             while await self.service.queue.receive(100):
                 pass
+            return None
+
+    def _row_s_file(self, number: int) -> bytes:
+        """The version that the row says is published; what is public, where it says nothing."""
+        row = self.run(self.service.sites.find(base(number)))
+        sha256 = None if row is None else row.latest_llms_hash
+        stored = None if sha256 is None else self.run(self.service.public.read(keys.version(base(number), sha256)))
+        return self.service.file(number) if stored is None else stored.body
 
     def _row(self, number: int) -> Site:
         return self.run(self.service.row(number))

@@ -91,7 +91,9 @@ class Recording(FolderPublisher):
 
 @dataclass
 class Service:
-    """`world` has the script's faults, `sound` the same stores without them. `summaries` are those of all ticks."""
+    """`world` has the script's faults, `sound` the same stores without them. `summaries` are those of all ticks; `skew` is
+    how far the database's clock is before ours.
+    """
 
     home: Path
     site: Site
@@ -99,6 +101,7 @@ class Service:
     settings: Settings = field(default_factory=Settings)
     script: Script = field(default_factory=lambda: Script(armed=False))
     base: datetime = START
+    skew: timedelta = timedelta()
     events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     summaries: list[Summary] = field(default_factory=list)
     errors: list[ServiceError] = field(default_factory=list)
@@ -109,7 +112,7 @@ class Service:
 
     def __post_init__(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
-        self.sites = SqliteSites(self.home / "sites.db", clock=self.now)
+        self.sites = SqliteSites(self.home / "sites.db", clock=self.store_now)
         self.public = Recording(self.home / "published", PUBLIC)
         self.states = FolderStates(self.home / "states")
         self.queue = FaultyQueue(self.script)
@@ -135,12 +138,16 @@ class Service:
         )
 
     def now(self) -> datetime:
-        """The database's clock and ours: it moves with the loop's, and by `advance`."""
+        """Our clock: it moves with the loop's, and by `advance`."""
         try:
             passed = asyncio.get_running_loop().time()
         except RuntimeError:
             passed = 0.0
         return self.base + timedelta(seconds=passed)
+
+    def store_now(self) -> datetime:
+        """The database's clock."""
+        return self.now() + self.skew
 
     def advance(self, span: timedelta) -> None:
         self.base += span

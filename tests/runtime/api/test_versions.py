@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import asdict
 
 from runtime import keys
+from runtime.document.guard import HeldMemory
 from runtime.models import Outcome
 from runtime.ports import Message
 from runtime.state import SiteState, encode
@@ -47,13 +49,23 @@ async def test_a_rollback_serves_the_version_that_is_named(service: Service) -> 
     assert (answer.status, answer.body["llms_hash"]) == (200, shas[0])
 
 
+async def test_nothing_is_held_in_a_memory_that_cannot_be_read(service: Service) -> None:
+    """404, as without one: the next run starts afresh."""
+    site = await service.enroll()
+    await service.world.states.save(site["id"], b"damaged")
+
+    assert (await service.call("POST", f"/sites/{site['id']}/confirm")).status == 404
+    assert (await service.sites.get(site["id"])).confirmed is None
+
+
 async def test_a_held_result_is_confirmed(service: Service) -> None:
     """The row says what a person agreed to, and a run is asked for that publishes it."""
     site = await service.enroll()
     await service.crawl(site["id"], Outcome.HELD)
-    await service.world.states.save(site["id"], encode(SiteState(held={"sha256": "a" * 64})))
+    held = asdict(HeldMemory("collapsed", "f" * 64, "a" * 64, 3, "2026-12-02T12:00:00Z", "2026-12-02T12:00:00Z"))
+    await service.world.states.save(site["id"], encode(SiteState(held=held)))
     answer = await service.call("POST", f"/sites/{site['id']}/confirm")
 
     assert (answer.status, answer.body) == (200, {"status": "confirmed", "id": site["id"]})
-    assert (await service.sites.get(site["id"])).confirmed == {"sha256": "a" * 64}
+    assert (await service.sites.get(site["id"])).confirmed == held
     assert await service.queued() == [Message(site_id=site["id"], force=True)]
