@@ -6,11 +6,12 @@ Spellings are read by `runtime.url_syntax`; every function takes them as they co
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from runtime import globs
 from runtime.errors import InputError
-from runtime.url_syntax import MAX_URL_LENGTH, Parts, normalize, resolve, split
+from runtime.url_syntax import MAX_URL_LENGTH, normalize, resolve, split
 
 __all__ = [
     "MAX_URL_LENGTH",
@@ -53,7 +54,7 @@ def same(a: str, b: str) -> bool:
 def same_site(base_url: str, url: str) -> bool:
     """Whether `url` is on the site's host: http and https, and the name with and without `www.`, are one site."""
     try:
-        return _site(split(base_url)) == _site(split(url))
+        return _site(split(base_url).host) == _site(split(url).host)
     except InputError:
         return False
 
@@ -63,14 +64,12 @@ def in_scope(site: str, url: str) -> bool:
 
     A base URL that names a page (`/docs/index.html`) covers that page's directory.
     """
-    if not same_site(site, url):
+    try:
+        host, path = split(url)[1:3]
+        own, top = _scope(site)
+    except InputError:
         return False
-    top = split(site).path
-    if _PAGE_NAME.search(top):
-        top = top.rpartition("/")[0]
-    top = top.rstrip("/")
-    path = split(url).path
-    return path == top or path.startswith(f"{top}/")
+    return _site(host) == own and (path == top or path.startswith(f"{top}/"))
 
 
 def on_origin(home: str, url: str) -> str:
@@ -209,9 +208,18 @@ def _host_and_port(host: str) -> tuple[str, str]:
     return found[1], found[2] or ""
 
 
-def _site(parts: Parts) -> tuple[str, str]:
+@lru_cache(maxsize=256)
+def _scope(site: str) -> tuple[tuple[str, str], str]:
+    """What identifies the site, and the path that its pages are at or below, without a trailing slash."""
+    parts = split(site)
+    top = parts.path.rpartition("/")[0] if _PAGE_NAME.search(parts.path) else parts.path
+    return _site(parts.host), top.rstrip("/")
+
+
+@lru_cache(maxsize=1_024)
+def _site(host: str) -> tuple[str, str]:
     """What identifies a site: the name without `www.`, and a port that was written."""
-    name, port = _host_and_port(parts.host)
+    name, port = _host_and_port(host)
     bare = name.removeprefix("www.")
     return bare if "." in bare else name, port
 

@@ -6,7 +6,6 @@ The answer is given before every hop, so that a redirect cannot lead where a lin
 from __future__ import annotations
 
 import asyncio
-from urllib.parse import urlsplit
 
 from runtime import urls
 from runtime.crawl.access import Access, read_access
@@ -29,8 +28,7 @@ class Rules:
         await self._access[origin]
 
     async def access(self, url: str) -> Access:
-        parts = urlsplit(url)
-        origin = f"{parts.scheme}://{parts.netloc}"
+        origin = urls.origin(url)
         task = self._access.get(origin)
         if task is None:
             task = self._access[origin] = asyncio.ensure_future(self._read(origin))
