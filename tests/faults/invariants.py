@@ -28,12 +28,16 @@ FLEET = 8
 
 @dataclass
 class Evidence:
-    """What is looked at: the stores without any fault in them, what was said and asked, and what ticks came to."""
+    """What is looked at: the stores without any fault in them, what was said and asked, and what ticks came to.
+
+    `now` is by the database's clock; `behind` is how far that was set back.
+    """
 
     sites: Sites
     publisher: Publisher
     states: States
     now: datetime
+    behind: timedelta = timedelta()
     limits: CrawlLimits = field(default_factory=CrawlLimits)
     settings: Settings = field(default_factory=Settings)
     events: Sequence[tuple[str, Mapping[str, Any]]] = ()
@@ -86,6 +90,7 @@ def _evidence(service: Service) -> Evidence:
         publisher=service.public,
         states=service.states,
         now=service.store_now(),
+        behind=-service.skew,
         limits=service.limits,
         settings=service.settings,
         events=service.events,
@@ -139,7 +144,7 @@ def _is_not_lost(seen: Evidence, row: Site, rows: Sequence[Site], *, settled: bo
     if row.status is SiteStatus.DISABLED:
         assert row.last_error, f"I3 {row.base_url}: disabled without a reason"
     if row.lease_until is not None:
-        longest = timedelta(seconds=seen.settings.lease_seconds)
+        longest = timedelta(seconds=seen.settings.lease_seconds) + seen.behind
         assert row.lease_until <= seen.now + longest, f"I3 {row.base_url}: a lease without end"
     if settled:
         over = row.status is not SiteStatus.ACTIVE and row.lease_until is not None and row.lease_until <= seen.now

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime import keys
-from runtime.errors import NotFound, PreconditionFailed
+from runtime.errors import NotFound, PreconditionFailed, StaleClaim
 from runtime.models import Outcome
 from runtime.versions import rollback
 from tests.faults.invariants import check_invariants
@@ -231,6 +231,35 @@ def test_a_rollback_meets_somebody_who_writes(home: Path) -> None:
         await service.tick(after=timedelta(minutes=1))
         assert service.file(0) == second
         await check_invariants(service, settled=True)
+
+    service = Service(home, site_of(1))
+    run(scenario(service))
+    service.close()
+
+
+def test_a_rollback_meets_a_run_that_has_just_finished(home: Path) -> None:
+    """Between the operator's look at the row and the claim a newer file was published: that one is not rolled back."""
+
+    async def scenario(service: Service) -> None:
+        await service.enroll(0)
+        await service.tick()
+        await edited(service)
+        await service.tick(after=2 * DAY)
+        await edited(service, 3)
+        claim_site = service.sites.claim_site
+
+        async def late(*arguments: object, **options: object) -> object:
+            service.sites.claim_site = claim_site  # type: ignore[method-assign]
+            await service.tick(after=2 * DAY)
+            return await claim_site(*arguments, **options)  # type: ignore[arg-type]
+
+        service.sites.claim_site = late  # type: ignore[assignment,method-assign]  # a run is faster
+        with pytest.raises(StaleClaim, match="just changed"):
+            await rollback(service.world, (await service.row(0)).id)
+        assert b"edition 3" in service.file(0)
+        assert (await service.row(0)).lease_owner is None
+        await service.tick(after=2 * DAY)
+        await check_invariants(service, settled=True, truth={base(0): await service.truth(0)})
 
     service = Service(home, site_of(1))
     run(scenario(service))
