@@ -80,6 +80,7 @@ class StageConfig:
     r2_bucket: str | None = rule(None, pattern(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "a bucket name"))
 
     bright_data: bool = rule(False)
+    unlocks_per_month: int = rule(5_000, between(1, 10_000_000))
     model_descriptions: bool = rule(False)
     live_crawl: bool = rule(False)
     notifications: bool = rule(False)

@@ -188,6 +188,7 @@ class AutoUpdatesStack(Stack):
             env.CLAIM_BATCH: str(self.config.claim_batch),
             env.CLAIMS_PER_TICK: str(self.config.claims_per_tick),
             env.SCHEDULE: self.config.site_schedule,
+            env.UNLOCKS_PER_MONTH: str(self.config.unlocks_per_month),
         }
         if self.config.crawls_per_day:
             variables[env.CRAWLS_PER_DAY] = str(self.config.crawls_per_day)

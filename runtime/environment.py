@@ -77,5 +77,8 @@ CRAWL_USD_PER_MONTH: Final = "LLMS_CRAWL_USD_PER_MONTH"
 CRAWL_MICRO_USD: Final = "LLMS_CRAWL_MICRO_USD"
 """What one crawl costs, in millionths of a dollar, for the conversion; measured for AWS, without paid services."""
 
+UNLOCKS_PER_MONTH: Final = "LLMS_UNLOCKS_PER_MONTH"
+"""Pages that the unlocker may be asked for in a month, by all sites together."""
+
 POWERTOOLS_SERVICE: Final = "POWERTOOLS_SERVICE_NAME"
 POWERTOOLS_NAMESPACE: Final = "POWERTOOLS_METRICS_NAMESPACE"

@@ -49,5 +49,11 @@ STALE_SITES: Final = "StaleSites"
 OVER_BUDGET_SITES: Final = "OverBudgetSites"
 """Sites that are due and wait for the budget of crawls, counted at a tick; only where there is a budget."""
 
+UNLOCK_CALLS: Final = "UnlockCalls"
+"""Pages that a run asked the unlocker for: their sum over a month is what the month's budget bounds."""
+
+UNLOCK_BUDGET_SPENT: Final = "UnlockBudgetSpent"
+"""Runs that did without the unlocker because the deployment's month is used up."""
+
 MAINTENANCE: Final = "Maintenance"
 """Written by a person who works on the service: pages are held back while it is above zero."""

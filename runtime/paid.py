@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from runtime import environment as env
 from runtime.errors import Misconfigured
-from runtime.ports import Model, Unlocker, Web
+from runtime.models import Site
+from runtime.ports import Model, Unlocker, Web, World
 from runtime.settings import Settings, require
 
 if TYPE_CHECKING:
@@ -71,6 +72,21 @@ async def cloud_paid(environment: Mapping[str, str], vault: Vault, settings: Set
         given = await vault.fields(unlocker_arn, "api_key", "zone")
         unlocker = _unlocker(web, given["api_key"], given["zone"])
     return Paid(model, unlocker, web)
+
+
+async def unlocks_in_words(world: World, row: Site) -> str | None:
+    """Pages through the unlocker in this month, of the site and of all sites; None where there is no unlocker."""
+    if world.unlocker is None or not row.options.use_brightdata:
+        return None
+    from runtime.crawl.unlock import calls_of
+    from runtime.state import decode
+
+    pages = calls_of(decode(await world.states.load(row.id)).unlocks, world.clock())
+    taken, settings = await world.sites.unlocks_taken(), world.settings
+    return (
+        f"{pages} of {settings.unlocks_per_month} pages in this month; "
+        f"{taken} of {settings.unlocks_per_month_of_all} of all sites"
+    )
 
 
 def _client(settings: Settings) -> FetchClient:

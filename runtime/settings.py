@@ -72,7 +72,8 @@ class Settings:
 
     `notify_url` is told of every site's changes, signed with `notify_secrets` (several while one is being rotated); a
     site that fails is reported after `notify_after_failures` in a row. What paid services may do for a site is bounded:
-    calls to the model, and pages through the unlocker, whose price (millionths of a dollar a page) is only told.
+    calls to the model, and pages through the unlocker, whose price (millionths of a dollar a page) is only told; those
+    of all sites together are counted in the store, and no month has more than `unlocks_per_month_of_all`.
     `schedule` is the policy of sites that choose none; `crawls_a_day` a budget that no 24 hours exceed, None without
     one. A tick claims at most `claims_per_tick` sites, so that an outage is made good at a rate that workers keep.
     """
@@ -92,6 +93,7 @@ class Settings:
     model_calls_per_run: int = 20
     unlocks_per_run: int = 50
     unlocks_per_month: int = 500
+    unlocks_per_month_of_all: int = 5_000
     unlock_micro_usd: int = 1_500
     schedule: str = POLICIES[0]
     crawls_a_day: int | None = None
@@ -152,6 +154,14 @@ def scheduling(environment: Mapping[str, str]) -> Scheduling:
         crawls_a_day=min(budgets, default=None),
         claims_per_tick=number(environment, env.CLAIMS_PER_TICK, Settings().claims_per_tick),
     )
+
+
+def unlocks_of_all(environment: Mapping[str, str]) -> int:
+    """Pages through the unlocker in a month, as the deployment chose.
+
+    :raises Misconfigured: it is no positive number.
+    """
+    return number(environment, env.UNLOCKS_PER_MONTH, Settings().unlocks_per_month_of_all)
 
 
 def crawls_for(usd_a_month: float, micro_usd: int) -> int:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from runtime import urls
@@ -18,7 +19,7 @@ from runtime.crawl.crawler import Crawler
 from runtime.crawl.recall import Recall
 from runtime.crawl.rules import Rules
 from runtime.crawl.twins import with_twins
-from runtime.crawl.unlock import unlocking_for, used_up
+from runtime.crawl.unlock import MONTH_SPENT, unlocking_for, used_up
 from runtime.crawl.visit import Progress
 from runtime.judgement import Crawled, Survey, conclude, failed
 from runtime.models import Outcome, Site
@@ -111,7 +112,8 @@ async def survey(
             moved = verdict.touched if isinstance(verdict, Changed) else ()
             recall = replace(recall, touched=reading.carried.union(moved))
         unlocker = world.unlocker if site.options.use_brightdata else None
-        unlocking = unlocking_for(unlocker, world.settings, state.unlocks, now, deadline)
+        take = partial(world.sites.take_unlock, limit=world.settings.unlocks_per_month_of_all)
+        unlocking = unlocking_for(unlocker, world.settings, state.unlocks, now, deadline, take)
         crawl = await Crawler(
             web=web,
             base_url=site.base_url,
@@ -154,10 +156,13 @@ async def survey(
     )
     world.events.event("step", step="crawled", site_id=site.id)
     result = conclude(found, world.publisher.url)
-    if unlocking is None or not unlocking.calls:
+    if unlocking is None:
         return result
     for code in sorted(unlocking.said):
-        world.events.event("unlock_fell_back", site_id=site.id, code=code)
+        name = "unlock_budget_spent" if code == MONTH_SPENT else "unlock_fell_back"
+        world.events.event(name, site_id=site.id, code=code)
+    if not unlocking.calls:
+        return result
     unlocks = used_up(state.unlocks, unlocking.calls, now)
     return replace(result, spent=unlocking.spent, state=replace(result.state, unlocks=unlocks))
 

@@ -14,9 +14,11 @@ from runtime import environment as env
 from runtime.errors import Misconfigured, Refused, StoreDown
 from runtime.paid import cloud_paid, local_paid
 from runtime.ports import Clock, Events, World
-from runtime.settings import FetchPolicy, Settings, number, require, scheduling
+from runtime.settings import FetchPolicy, Settings, number, require, scheduling, unlocks_of_all
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from runtime.handlers.vault import Vault
     from runtime.ports import Letters, Publisher, States, Web
 
@@ -203,5 +205,6 @@ def cloud_settings(environment: Mapping[str, str]) -> Settings:
         policy=FetchPolicy(allow_networks=networks, allow_any_port=bool(networks), self_hosts=hosts),
         claim_batch=number(environment, env.CLAIM_BATCH, defaults.claim_batch),
         lease_seconds=number(environment, env.LEASE_SECONDS, defaults.lease_seconds),
+        unlocks_per_month_of_all=unlocks_of_all(environment),
         **scheduling(environment),
     )

@@ -47,6 +47,7 @@ async def _status(world: World) -> dict[str, Any]:
     rows = await every_site(world)
     spent, limit = await world.sites.budget(), world.settings.crawls_a_day
     due = await world.sites.due_summary(slack_seconds=world.settings.tick_slack_seconds, crawls_a_day=limit)
+    pages = world.settings.unlocks_per_month_of_all
     ill = [row for row in rows if row.failure_count or row.last_outcome is Outcome.HELD]
     return {
         "sites": len(rows),
@@ -59,6 +60,7 @@ async def _status(world: World) -> dict[str, Any]:
         "budget": None
         if limit is None
         else {"crawls": spent.crawls, "of": limit, "waiting": due.over_budget, "price_minutes": spent.price},
+        "unlocker": None if world.unlocker is None else {"pages": await world.sites.unlocks_taken(), "of": pages},
         "attention": [
             {"url": row.base_url, "outcome": row.last_outcome, "failures": row.failure_count, "error": row.last_error}
             for row in ill
@@ -76,6 +78,8 @@ def _status_text(view: dict[str, Any]) -> str:
                 **view["budget"]
             )
         )
+    if view["unlocker"]:
+        lines.append("unlocker   {pages} of {of} pages in this month".format(**view["unlocker"]))
     lines += [f"{item['outcome'] or '':10} {item['url']}  {item['error'] or ''}" for item in view["attention"]]
     return "\n".join(lines if view["attention"] else [*lines, "attention  nothing"])
 

@@ -17,6 +17,7 @@ from runtime.local import run_site
 from runtime.management import run_view, site_view
 from runtime.models import Outcome, Site, SiteStatus
 from runtime.outlook import outlook, outlook_lines
+from runtime.paid import unlocks_in_words
 from runtime.ports import World
 from runtime.versions import confirm as confirm_held
 from runtime.versions import rollback as roll_back
@@ -99,7 +100,8 @@ def show(session: Session, site: str, as_file: bool) -> None:
         row = await find_site(world, site)
         stored = await world.publisher.read(keys.public(row.base_url))
         expected = outlook(row, world.settings, await world.sites.budget(), world.clock())
-        return {**site_view(row), "outlook": expected}, "" if stored is None else stored.body.decode()
+        view = {**site_view(row), "outlook": expected, "unlocker": await unlocks_in_words(world, row)}
+        return view, "" if stored is None else stored.body.decode()
 
     view, text = open_and_run(session, work)
     if as_file:

@@ -20,7 +20,7 @@ from runtime.cli.log import ConsoleEvents
 from runtime.errors import InputError, NotFound
 from runtime.models import Site
 from runtime.ports import World
-from runtime.settings import CrawlLimits, FetchPolicy, Settings, scheduling
+from runtime.settings import CrawlLimits, FetchPolicy, Settings, scheduling, unlocks_of_all
 from runtime.wiring import embedded_world, notify_url
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
@@ -50,6 +50,7 @@ class Session:
             policy=policy,
             notify_url=notify_url(os.environ.get(env.NOTIFY_URL, ""), policy),
             notify_secrets=tuple(filter(None, os.environ.get(env.NOTIFY_SECRET, "").split(","))),
+            unlocks_per_month_of_all=unlocks_of_all(os.environ),
             **scheduling(os.environ),
         )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from runtime.crawl.page import is_page_type, read_page
-from runtime.errors import VendorFailed
+from runtime.errors import ServiceError, VendorFailed
 from runtime.ports import Unlocker
 from runtime.reading import PageMemory, PageReading, Response
 from runtime.settings import Settings
@@ -20,16 +20,21 @@ AT_ONCE = 4
 TOO_MANY_FAILURES = 5
 """So many in a row, and the rest of the run does without."""
 
+MONTH_SPENT = "month_spent"
+"""The code that says that the deployment has no pages left in this month."""
+
 
 @dataclass(slots=True)
 class Unlocking:
     """The unlocker for one crawl of one site.
 
-    :param left: calls that may still be made. :param deadline: event-loop time after which none begins or goes on.
+    :param left: calls that the site may still make. :param take: counts a call for the whole deployment before it is
+        made, and says whether it may be. :param deadline: event-loop time after which none begins or goes on.
     """
 
     unlocker: Unlocker
     left: int
+    take: Callable[[], Awaitable[bool]]
     max_bytes: int
     micro_usd_per_page: int = 0
     deadline: float | None = None
@@ -43,7 +48,7 @@ class Unlocking:
     async def fetch(self, url: str) -> Response | None:
         """The page as a browser of the service gets it; None where it failed, or may not be asked."""
         async with self._gate:
-            if self.left <= 0 or self.refused:
+            if self.left <= 0 or self.refused or not await self._taken():
                 return None
             self.left -= 1
             self.calls += 1
@@ -62,6 +67,18 @@ class Unlocking:
             self.pages += 1
             self._failed_in_a_row = 0
             return answer
+
+    async def _taken(self) -> bool:
+        """Whether the deployment's month has this page. One that cannot be counted is not asked for."""
+        try:
+            if await self.take():
+                return True
+            code = MONTH_SPENT
+        except ServiceError as error:
+            code = error.code
+        self.said.add(code)
+        self.refused = True
+        return False
 
     def _failed(self, code: str, *, final: bool) -> None:
         self.said.add(code)
@@ -83,17 +100,19 @@ def unlocking_for(
     used: Mapping[str, int],
     now: datetime,
     deadline: float | None,
+    take: Callable[[], Awaitable[bool]],
 ) -> Unlocking | None:
     """The unlocker within what a run and the month still allow; None without a service.
 
-    :param used: month -> calls of the site, as `used_up` wrote it.
+    :param used: month -> calls of the site, as `used_up` wrote it. :param take: as in `Unlocking`.
     """
     if unlocker is None:
         return None
-    month = settings.unlocks_per_month - used.get(_month(now), 0)
+    month = settings.unlocks_per_month - calls_of(used, now)
     return Unlocking(
         unlocker=unlocker,
         left=max(0, min(settings.unlocks_per_run, month)),
+        take=take,
         max_bytes=settings.limits.html_bytes,
         micro_usd_per_page=settings.unlock_micro_usd,
         deadline=deadline,
@@ -103,7 +122,12 @@ def unlocking_for(
 def used_up(used: Mapping[str, int], calls: int, now: datetime) -> Mapping[str, int]:
     """The calls of this month with those of one more run; earlier months are forgotten. Nothing spent, nothing kept."""
     month = _month(now)
-    return {month: used.get(month, 0) + calls} if calls else used
+    return {month: calls_of(used, now) + calls} if calls else used
+
+
+def calls_of(used: Mapping[str, int], now: datetime) -> int:
+    """The calls of a site in this month."""
+    return used.get(_month(now), 0)
 
 
 def is_obstructed(reading: PageReading) -> bool:

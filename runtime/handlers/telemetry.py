@@ -29,6 +29,7 @@ COUNTED = {
     "tick_completed": names.TICKS_COMPLETED,
     "notification_sent": names.NOTIFICATIONS_SENT,
     "notification_failed": names.NOTIFICATIONS_FAILED,
+    "unlock_budget_spent": names.UNLOCK_BUDGET_SPENT,
 }
 """Events that are counted as they are."""
 
@@ -71,6 +72,8 @@ class CloudEvents:
             self.add(names.RUN_SECONDS, fields["duration_ms"] / 1000)
             self.add(names.RUN_REQUESTS, fields["requests"])
             self.add(names.SECURITY_DENIED, fields["refused"])
+            if calls := fields.get("unlock_calls"):
+                self.add(names.UNLOCK_CALLS, calls)
             self.add(names.WORK_COMPLETED, int(not fields["ours"]))
         elif name == "tick_dispatched":
             for metric, value in fields.items():

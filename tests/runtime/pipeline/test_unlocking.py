@@ -197,6 +197,36 @@ async def test_the_budget_of_a_run_and_of_a_month(wired: Service, unlocker: Vend
     assert min(listed for _, listed in calls) >= 4
 
 
+async def test_the_month_of_all_sites_together(wired: Service, unlocker: Vendor) -> None:
+    """The deployment's pages are counted over all sites before they are asked for; the file keeps what it had."""
+    budget = replace(wired.world.settings, unlocks_per_month_of_all=8)
+    wired.world = replace(wired.world, settings=budget)
+    row, other = await wired.enroll(), await wired.enroll(url=f"{BASE}/guide-00")
+    made = []
+    for days, site in ((0, row), (1, row), (1, row), (0, other), (31, other)):
+        wired.now += timedelta(days=days)
+        asked, said = len(unlocker.calls), len(wired.events)
+        await wired.run(site)
+        made.append((len(unlocker.calls) - asked, "unlock_budget_spent" in [name for name, _ in wired.events[said:]]))
+
+    assert made == [(6, False), (2, True), (0, True), (0, True), (1, False)]
+    assert wired.published.count("/guide-") == 6
+    assert await wired.world.sites.unlocks_taken() == 1
+
+
+async def test_a_page_that_cannot_be_counted_is_not_asked_for(wired: Service, unlocker: Vendor, tmp_path: Path) -> None:
+    """A store that fails in the middle of a crawl costs the pages behind the obstacle, not the run's other pages."""
+    row = await wired.enroll()
+    with closing(sqlite3.connect(tmp_path / "sites.db")) as file:
+        file.execute("DROP TABLE unlock_spending")
+    done = await wired.run(row)
+
+    assert unlocker.calls == []
+    assert done.survey.crawl is not None
+    assert [page.url for page in done.survey.crawl.pages] == [f"{BASE}/"]
+    assert ("unlock_fell_back", "corrupt_store") in [(name, fields.get("code")) for name, fields in wired.events]
+
+
 async def test_an_outage_of_the_service_changes_nothing(wired: Service, unlocker: Vendor) -> None:
     """A page that was unlocked before keeps what it said then."""
     row = await wired.enroll()
