@@ -40,7 +40,7 @@ class CrawlLimits:
     robots_bytes: int = 524_288
     sitemap_bytes: int = 52_428_800
     sitemap_wire_bytes_per_site: int = 100_000_000
-    sitemap_bytes_per_site: int = 629_145_600
+    sitemap_bytes_per_site: int = 419_430_400
     sitemap_urls: int = 50_000
     sitemap_index_children: int = 500
     sitemap_documents: int = 50

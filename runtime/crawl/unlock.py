@@ -1,4 +1,4 @@
-"""Pages behind scripts or a bot wall, fetched through a paid service within the budget of a run and of a month."""
+"""Pages behind scripts or a bot wall, fetched through a paid service within the budgets of a run, a month and all sites."""
 
 from __future__ import annotations
 
