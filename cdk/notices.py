@@ -32,6 +32,7 @@ class Notices(Construct):
             enable_key_rotation=True,
             removal_policy=RemovalPolicy.RETAIN if config.retain else RemovalPolicy.DESTROY,
         )
+        # In a key's policy "*" is that key, and GenerateDataKey* its two forms, with and without the plain text.
         self.key.add_to_resource_policy(_for_cloudwatch(self, ["kms:Decrypt", "kms:GenerateDataKey*"], "*"))
         self.page = self._topic("Page", config.page_email)
         self.ticket = self._topic("Ticket", config.ticket_email)

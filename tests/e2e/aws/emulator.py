@@ -90,7 +90,7 @@ def accept_metric_math() -> None:
     from ministack.services.cloudformation import provisioners
 
     handler = provisioners._RESOURCE_HANDLERS["AWS::CloudWatch::Alarm"]
-    create, delete = handler["create"], handler["delete"]
+    create, update, delete = handler["create"], handler["update"], handler["delete"]
 
     def create_or_accept(logical_id: str, properties: dict[str, Any], stack: str) -> Result:
         if "Metrics" not in properties:
@@ -99,11 +99,17 @@ def accept_metric_math() -> None:
         name = properties["AlarmName"]
         return name, {"Arn": f"arn:aws:cloudwatch:{os.environ['MINISTACK_REGION']}::alarm:{name}"}
 
+    def update_or_accept(physical_id: str, old: dict[str, Any], new: dict[str, Any], *where: Any) -> Result:
+        if "Metrics" not in new:
+            updated: Result = update(physical_id, old, new, *where)
+            return updated
+        return create_or_accept(physical_id, new, where[0])
+
     def delete_or_forget(physical_id: str, properties: dict[str, Any]) -> None:
         if "Metrics" not in properties:
             delete(physical_id, properties)
 
-    handler["create"], handler["delete"] = create_or_accept, delete_or_forget
+    handler |= {"create": create_or_accept, "update": update_or_accept, "delete": delete_or_forget}
 
 
 def accept_types(*names: str) -> None:
