@@ -54,8 +54,13 @@ UNUSED = (
     "aws_lambda_powertools/event_handler",
     "cffi",
     "pycparser",
+    "h2",
+    "hpack",
+    "hyperframe",
 )
-"""Parts of wheels that no door imports, a fifth of the asset: `ada_url` needs the compiled half of cffi alone."""
+"""Parts of wheels that no door needs, a fifth of the asset: `ada_url` needs the compiled half of cffi alone, and HTTP/2
+is never spoken, but where httpcore finds it, it is imported (25 ms of CPU in every new process).
+"""
 
 
 class BundlingError(RuntimeError):

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from runtime import metrics
-from runtime.budgeting import adapt_price
 from runtime.models import Claim, DueSummary, Summary
 from runtime.ports import Message, World
 
@@ -41,6 +40,8 @@ async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0
     loop = asyncio.get_running_loop()
     stop_at = loop.time() + remaining_seconds - STOP_MARGIN_SECONDS
     if settings.crawls_a_day is not None:
+        from runtime.budgeting import adapt_price  # only a budget has a price, and it brings all the schedules along
+
         await adapt_price(world)
     while len(claims) < most and loop.time() < stop_at:
         batch = await world.sites.claim_due(

@@ -10,7 +10,6 @@ from typing import Any
 
 from runtime import environment as env
 from runtime.api import Api
-from runtime.dispatch import tick
 from runtime.errors import ServiceError
 from runtime.handlers.process import Process, remaining_seconds
 from runtime.http import Request
@@ -34,6 +33,8 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
         world = itself(world, host)
 
         async def start() -> int:
+            from runtime.dispatch import tick  # most calls are hooks
+
             return (await tick(world, tick_id=request.id, remaining_seconds=remaining_seconds(context))).total
 
         answer = await Api(world, process.secrets, start, renew=process.renew).handle(request)
