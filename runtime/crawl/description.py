@@ -70,7 +70,7 @@ def describe(metas: Mapping[str, str], body: _Element | None, names: Iterable[st
     :param body: the page without scripts, styles and noscript; only looked at when no `meta` will do.
     :param names: title, heading and site name: what a description must not merely repeat.
     """
-    known = {_key(name) for name in names if name}
+    known = {_key(name) for name in set(names) if name}
     for source, name in SOURCES:
         text = one_line(metas.get(name, "")[:MAX_CHARS])
         if text and _key(text) not in known and _PLACEHOLDER.fullmatch(text.strip(" .!…")) is None:

@@ -124,7 +124,7 @@ def is_script_shell(
 
 def is_error_title(title: str, h1: str, body: _Element | None) -> bool:
     """Whether a short page calls itself "not found" in a part of its title or in its heading."""
-    if not any(_says_error(part) for part in (*_TITLE_PARTS.split(title), h1)):
+    if not any(_says_error(part) for part in {*_TITLE_PARTS.split(title), h1}):
         return False
     return body is None or _content_chars(body) <= ERROR_PAGE_CHARS
 

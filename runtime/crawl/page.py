@@ -8,7 +8,7 @@ paragraphs and attributes are bounded.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -16,12 +16,12 @@ from lxml import etree
 from lxml.etree import _Element
 
 from runtime.crawl.description import describe
-from runtime.crawl.elements import Elements, gather
+from runtime.crawl.elements import UNSEEN, Elements, gather
 from runtime.crawl.indexing import read_directives, read_robots_header
 from runtime.crawl.links import Reference, read_link_header, refresh_target
 from runtime.crawl.markup import is_page_type, parse_html
 from runtime.crawl.obstacles import is_challenge, is_error_title, is_script_shell
-from runtime.crawl.targets import resolve_links
+from runtime.crawl.targets import Targets
 from runtime.crawl.text import length_of, one_line, text_of
 from runtime.models import ROBOTS_TOKEN
 from runtime.reading import PageReading
@@ -32,19 +32,6 @@ __all__ = ["is_page_type", "read_page"]
 
 MARKDOWN_TYPES: Final = frozenset({"text/markdown", "text/x-markdown"})
 
-_UNSEEN: Final = (
-    "script",
-    "style",
-    "noscript",
-    "svg",
-    "math",
-    "iframe",
-    "object",
-    "textarea",
-    "select",
-    "title",
-    "button",
-)
 _PERMALINKS: Final = "¶#§🔗"
 _LIMITS: Final = CrawlLimits()
 
@@ -74,9 +61,10 @@ def read_page(
     directives = read_robots_header(values.get("x-robots-tag", ()), agent, now)
     for tag in seen.robots:
         directives = directives.also(read_directives(tag, now))
-    links = resolve_links(base, seen.hrefs, encoding=encoding, limit=limits.links_per_page, cache=href_cache)
+    targets = Targets(base, encoding=encoding, cache=href_cache)
+    links = targets.all(seen.hrefs, limits.links_per_page)
 
-    content = _content(root)
+    content = _content(root, seen)
     visible = length_of(content) if content is not None else 0
     h1 = next((text for text in map(_heading, seen.headings) if text), "")
     title = seen.title or one_line(seen.metas.get("og:title", "")) or h1
@@ -84,7 +72,7 @@ def read_page(
     description, source = describe(seen.metas, content, (title, h1, site_name))
     references = [(base, reference) for reference in seen.references]
     references += [(url, reference) for reference in read_link_header(values.get("link", ()))]
-    canonical = _canonical(references)
+    canonical = _canonical(references, href_cache or {})
     return PageReading(
         title=title,
         h1=title if h1 == title else h1,  # equal texts are kept once: a site has thousands of them
@@ -114,13 +102,16 @@ def _grouped(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return values
 
 
-def _content(root: _Element | None) -> _Element | None:
-    """The body, with everything taken out that is not running text."""
+def _content(root: _Element | None, seen: Elements) -> _Element | None:
+    """The body, with everything emptied that is not running text."""
     if root is None:
         return None
     body = next(root.iter("body"), None)
-    if body is not None:
-        etree.strip_elements(body, *_UNSEEN, with_tail=False)
+    if seen.unseen is not None:
+        for element in seen.unseen:
+            element.clear(keep_tail=True)  # type: ignore[call-arg] # the stubs are older than lxml 4.4
+    elif body is not None:
+        etree.strip_elements(body, *UNSEEN, with_tail=False)
     return body
 
 
@@ -130,12 +121,16 @@ def _heading(element: _Element) -> str:
     return text or next((alt for image in element.iter("img") if (alt := one_line(image.get("alt") or ""))), "")
 
 
-def _canonical(references: Iterable[tuple[str, Reference]]) -> str | None:
-    """The one URL that all `rel=canonical` name (RFC 6596), or None where they disagree."""
+def _canonical(references: Iterable[tuple[str, Reference]], known: Mapping[str, str | None]) -> str | None:
+    """The one URL that all `rel=canonical` name (RFC 6596), or None where they disagree.
+
+    :param known: the URLs that absolute hrefs resolve to, as far as the pages before linked there.
+    """
     named = {
         target
         for base, reference in references
-        if "canonical" in reference.rel and (target := resolve(base, reference.href)) is not None
+        if "canonical" in reference.rel
+        and (target := known.get(reference.href) or resolve(base, reference.href)) is not None
     }
     return named.pop() if len(named) == 1 else None
 

@@ -227,3 +227,11 @@ def test_the_site_name_is_what_the_site_calls_itself() -> None:
 def test_only_html_is_a_page(content_type: str, body: bytes, page: bool) -> None:
     """D-58: a JSON or PDF answer is no page; a missing type is sniffed as the MIME Sniffing Standard says."""
     assert is_page_type(content_type, body) is page
+
+
+@pytest.mark.parametrize("around", ["<div>{}</div>", "<object>{}</object>", "<noscript>{}</noscript>"])
+def test_what_no_reader_sees_is_not_in_the_heading(around: str) -> None:
+    """The text of scripts, graphics and form controls is left out of a heading, wherever that stands."""
+    heading = "<h1>Guide<script>track()</script><svg><text>icon</text></svg><textarea>typed</textarea> to cats</h1>"
+    page = read(html(body=around.format(heading)))
+    assert page.h1 == page.title == "Guide to cats"
