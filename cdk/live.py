@@ -22,8 +22,8 @@ from cdk.function import RuntimeFunction
 from runtime import environment as env
 
 STAGE_NAME = "live"
-AT_ONCE = 2
-"""Live crawls under way; two is the least that an event source can be held to."""
+AT_ONCE = 8
+"""Messages of clients under way, of all keys; one key has two crawls at most (`runtime.live.AT_ONCE`)."""
 
 DOOR_TIMEOUT, DOOR_MEMORY_MB = 10, 256
 RATE, BURST = 10, 20

@@ -21,6 +21,9 @@ MAX_MESSAGE_BYTES = 16_384
 FIRST_MESSAGE_SECONDS = 30.0
 """How long a client may take until it says what it wants."""
 
+AT_ONCE = 2
+"""Live crawls that the holders of one key may have under way."""
+
 PATH = "/ws/crawl"
 ENABLED = "Auto-update enabled for this site"
 
@@ -88,6 +91,13 @@ def progress(pages: int, of: int, url: str) -> Frame:
 
 def done(site: Mapping[str, Any] | None = None) -> Frame:
     return Frame("done", "done" if site is None else "enrolled", {} if site is None else {"site": site})
+
+
+def busy() -> Frame:
+    """The refusal of one crawl too many."""
+    return _error(
+        f"{AT_ONCE} live crawls of your API key are under way: wait until one is done, then ask again", "busy"
+    )
 
 
 def refusal(error: Exception) -> Frame:

@@ -17,7 +17,12 @@ from runtime.webhook import equal_any
 
 LIFETIME = timedelta(minutes=5)
 _FORM = re.compile(r"([0-9a-f]{8})\.[A-Za-z0-9_-]{43}", re.ASCII)
-_PURPOSE = b"llms-txt live crawl v1"
+_PURPOSE, _CALLER = b"llms-txt live crawl v1", b"llms-txt live caller v1"
+
+
+def caller_of(key: str) -> str:
+    """A name for whoever knows a key: a digest under a purpose of its own, which says nothing about the key."""
+    return hmac.digest(key.encode("utf-8", "surrogatepass"), _CALLER, hashlib.sha256).hex()[:32]
 
 
 def issue(key: str, now: datetime) -> str:

@@ -19,7 +19,7 @@ from runtime.crawl.crawler import Crawler
 from runtime.crawl.recall import Recall
 from runtime.crawl.rules import Rules
 from runtime.crawl.twins import with_twins
-from runtime.crawl.unlock import MONTH_SPENT, unlocking_for, used_up
+from runtime.crawl.unlock import MONTH_SPENT, Unlocking, unlocking_for, used_up
 from runtime.crawl.visit import Progress
 from runtime.judgement import Crawled, Survey, conclude, failed
 from runtime.models import Outcome, Site
@@ -156,15 +156,7 @@ async def survey(
     )
     world.events.event("step", step="crawled", site_id=site.id)
     result = conclude(found, world.publisher.url)
-    if unlocking is None:
-        return result
-    for code in sorted(unlocking.said):
-        name = "unlock_budget_spent" if code == MONTH_SPENT else "unlock_fell_back"
-        world.events.event(name, site_id=site.id, code=code)
-    if not unlocking.calls:
-        return result
-    unlocks = used_up(state.unlocks, unlocking.calls, now)
-    return replace(result, spent=unlocking.spent, state=replace(result.state, unlocks=unlocks))
+    return result if unlocking is None else _unlocked(world, site, result, state.unlocks, unlocking, now)
 
 
 def why_spared(verdict: Verdict, site: Site, state: SiteState, published: Published | None) -> str:
@@ -190,6 +182,19 @@ def is_stale(state: SiteState, site: Site, now: datetime, max_stale_days: int) -
         return True
     interval = timedelta(minutes=site.options.recrawl_interval_minutes)
     return now - last >= max(timedelta(days=max_stale_days), 4 * interval)
+
+
+def _unlocked(
+    world: World, site: Site, result: Survey, used: Mapping[str, int], unlocking: Unlocking, now: datetime
+) -> Survey:
+    """The result with what the unlocker was asked for, and why it was asked for no more."""
+    for code in sorted(unlocking.said):
+        name = "unlock_budget_spent" if code == MONTH_SPENT else "unlock_fell_back"
+        world.events.event(name, site_id=site.id, code=code)
+    if not unlocking.calls:
+        return result
+    unlocks = used_up(used, unlocking.calls, now)
+    return replace(result, spent=unlocking.spent, state=replace(result.state, unlocks=unlocks))
 
 
 @asynccontextmanager

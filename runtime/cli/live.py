@@ -23,8 +23,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 FORM = Path(__file__).with_name("live.html")
-MAX_AT_ONCE = 2
-"""Live crawls that the holders of one key may have under way."""
 
 
 @dataclass(slots=True)
@@ -33,7 +31,6 @@ class LiveDoor:
 
     world: World
     secrets: Callable[[], Awaitable[Secrets]]
-    at_once: int = MAX_AT_ONCE
     first_message_seconds: float = live.FIRST_MESSAGE_SECONDS
     _under_way: Counter[str] = field(default_factory=Counter)
     _detached: set[asyncio.Task[None]] = field(default_factory=set)
@@ -96,10 +93,8 @@ class LiveDoor:
         return live.parse(message.get("text"))
 
     async def _crawl(self, key: str, wanted: Wanted, client: _Client, receive: Receive) -> None:
-        if self._under_way[key] >= self.at_once:
-            await client.tell(
-                live.problem(f"{self.at_once} live crawls are under way; wait for one", "busy"), live.done()
-            )
+        if self._under_way[key] >= live.AT_ONCE:
+            await client.tell(live.busy(), live.done())
             return
         self._under_way[key] += 1
         work = asyncio.create_task(self._work(key, wanted, client))

@@ -1,4 +1,4 @@
-"""Pages behind scripts or a bot wall, fetched through a paid service within the budgets of a run, a month and all sites."""
+"""Pages behind scripts or a bot wall, fetched through a paid service within budgets: a run's, a month's, all sites'."""
 
 from __future__ import annotations
 

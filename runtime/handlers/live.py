@@ -3,6 +3,9 @@
 It knows the API key and may write to one queue; it has no rows, no bucket and no way out. What is wrong with a message
 is told to the client by the worker, which speaks to connections anyway. The queue takes one message a connection: its
 deduplication id is the connection's (FIFO queues forget it after five minutes, and a crawl is over by then).
+
+Only `$connect` sees the key. So that the worker can bound what one key does, the door announces each connection and a
+digest of its key through the same queue, before the client is let in: a group of messages keeps its order.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from runtime.webhook import equal_any
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-VERSION = 1
+VERSION = 2
 OK, FORBIDDEN, UNAVAILABLE = ({"statusCode": status} for status in (200, 403, 503))
 
 
@@ -52,31 +55,44 @@ class Door:
         try:
             match context["routeKey"]:
                 case "$connect":
-                    return OK if await self._knows_key(event) else FORBIDDEN
+                    return await self._let_in(context["connectionId"], event)
                 case "$default":
-                    await asyncio.to_thread(self._send, context["connectionId"], event.get("body"))
+                    connection = context["connectionId"]
+                    await asyncio.to_thread(self._send, connection, connection, request(connection, event.get("body")))
                     return OK
         except ServiceError as error:
             self._logger.error("live_refused", code=error.code)
             return UNAVAILABLE
         return OK
 
-    async def _knows_key(self, event: Mapping[str, Any]) -> bool:
+    async def _let_in(self, connection: str, event: Mapping[str, Any]) -> dict[str, int]:
+        key = await self._key(event)
+        if key is None:
+            return FORBIDDEN
+        body = {"v": VERSION, "connection": connection, "caller": live_token.caller_of(key)}
+        await asyncio.to_thread(self._send, connection, f"{connection}-opened", body)
+        return OK
+
+    async def _key(self, event: Mapping[str, Any]) -> str | None:
+        """The API key that the caller knows, or has a token of."""
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
         query = event.get("queryStringParameters") or {}
         keys = await self._vault.values(self._arn)
         given = headers.get("x-api-key") or query.get("api_key") or ""
-        return equal_any(given, keys) or live_token.is_valid(query.get("token") or "", keys, self._now())
+        token, now = query.get("token") or "", self._now()
+        known = [key for key in keys if equal_any(given, [key]) or live_token.is_valid(token, [key], now)]
+        return known[0] if known else None
 
-    def _send(self, connection: str, text: str | None) -> None:
-        """One text of a client for the worker. One that is too long travels as its beginning: it is refused there."""
-        body = {"v": VERSION, "connection": connection, "text": None if text is None else text[: MAX_MESSAGE_BYTES + 1]}
+    def _send(self, connection: str, once: str, body: Mapping[str, Any]) -> None:
+        """:param once: of several messages with this id the queue takes the first."""
         self._queue.send_message(
-            QueueUrl=self._url,
-            MessageBody=json.dumps(body),
-            MessageGroupId=connection,
-            MessageDeduplicationId=connection,
+            QueueUrl=self._url, MessageBody=json.dumps(body), MessageGroupId=connection, MessageDeduplicationId=once
         )
+
+
+def request(connection: str, text: str | None) -> dict[str, Any]:
+    """A text of a client for the worker. One that is too long travels as its beginning: it is refused there."""
+    return {"v": VERSION, "connection": connection, "text": None if text is None else text[: MAX_MESSAGE_BYTES + 1]}
 
 
 _door: Door | None = None

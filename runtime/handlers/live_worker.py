@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from runtime import environment as env
 from runtime import live
-from runtime.errors import InputError
+from runtime.errors import ServiceError
 from runtime.handlers.live import VERSION
 from runtime.handlers.process import Process, remaining_seconds
-from runtime.live import Frame
+from runtime.live import Frame, Wanted
 from runtime.live_crawl import crawl_live
 from runtime.ownership import take
 from runtime.ports import World
@@ -30,6 +32,9 @@ NEEDED = (
     env.LIVE_ENDPOINT_URL,
 )
 process = Process(NEEDED)
+
+READ = (1, VERSION)
+"""Versions of messages; those of the first were sent by a door that announced nobody."""
 
 MAX_FRAME_BYTES = 120_000
 """API Gateway takes 128 KB in one message; a longer text goes out in `parts`."""
@@ -75,19 +80,55 @@ async def one(world: World, body: str, client: Connections, *, deadline: float |
     :param deadline: event-loop time by which the crawl must have stopped, before the process is ended.
     """
     value = json.loads(body)
-    if value.get("v") != VERSION:
+    if value.get("v") not in READ:
         world.events.event("live_unreadable_failed", code="version")
         return
-    frames = Frames(client, value["connection"])
-    sender = asyncio.create_task(frames.send_all())
+    connection = value["connection"]
+    if "caller" in value:
+        await world.sites.open_live(connection, value["caller"])
+        return
+    frames = Frames(client, connection)
     try:
         wanted = live.parse(value["text"])
-    except InputError as error:
-        frames.say(live.refusal(error))
-        frames.say(live.done())
-        frames.end()
-        await asyncio.gather(sender, return_exceptions=True)
+        seconds = lease_seconds(world, deadline)
+        begun = await world.sites.begin_live(connection, at_once=live.AT_ONCE, lease_seconds=seconds)
+    except ServiceError as error:
+        await _refuse(frames, live.refusal(error))
         return
+    if not begun:
+        await _refuse(frames, live.busy())
+        return
+    try:
+        await _crawl(world, wanted, frames, deadline)
+    finally:
+        await _give_back(world, connection)
+
+
+async def _give_back(world: World, connection: str) -> None:
+    """End the lease of a crawl. One that cannot be ended runs out; the crawl is done and must not come again."""
+    try:
+        await world.sites.end_live(connection)
+    except ServiceError as error:
+        world.events.event("live_place_failed", code=error.code)
+
+
+def lease_seconds(world: World, deadline: float | None) -> int:
+    """How long the place of a crawl is kept if its worker dies: until the process would have been ended."""
+    if deadline is None:
+        return math.ceil(world.settings.limits.site_deadline_seconds + STOP_MARGIN_SECONDS)
+    return max(1, math.ceil(deadline - asyncio.get_running_loop().time() + STOP_MARGIN_SECONDS))
+
+
+async def _refuse(frames: Frames, why: Frame) -> None:
+    frames.say(why)
+    frames.say(live.done())
+    frames.end()
+    with suppress(Gone):  # who has gone need not be told
+        await frames.send_all()
+
+
+async def _crawl(world: World, wanted: Wanted, frames: Frames, deadline: float | None) -> None:
+    sender = asyncio.create_task(frames.send_all())
     crawl = asyncio.create_task(crawl_live(world, wanted, frames.say, deadline=deadline))
     crawl.add_done_callback(lambda _: frames.end())
     try:

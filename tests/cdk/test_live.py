@@ -60,12 +60,12 @@ def test_the_api_has_one_way_in_and_one_message(synth: Synth) -> None:
     assert all(queue["SqsManagedSseEnabled"] for queue in queues)
 
 
-def test_the_worker_takes_one_crawl_at_a_time_and_two_at_once(synth: Synth) -> None:
+def test_the_worker_takes_one_crawl_at_a_time_and_eight_at_once(synth: Synth) -> None:
     """Concurrency is capped on the mapping."""
     mappings = properties(synth("prod", liveCrawl="true"), "AWS::Lambda::EventSourceMapping")
     (live,) = (mapping for mapping in mappings if "LiveQueue" in json.dumps(mapping["EventSourceArn"]))
 
-    assert (live["BatchSize"], live["ScalingConfig"]) == (1, {"MaximumConcurrency": 2})
+    assert (live["BatchSize"], live["ScalingConfig"]) == (1, {"MaximumConcurrency": 8})
 
 
 def test_the_door_may_read_one_secret_and_write_to_one_queue(synth: Synth) -> None:

@@ -203,16 +203,28 @@ async def test_a_closed_client_ends_a_crawl_that_is_kept_nowhere(live: Live) -> 
 
 async def test_only_so_many_at_once(live: Live) -> None:
     """A third live crawl of one key is refused while two are under way, and allowed when they have ended."""
-    live.door.at_once = 1
-    async with live.connected() as first:
-        await first.send(json.dumps({"url": live.site.url, "maxPages": 50}))
-        await first.recv()
+    async with live.connected() as first, live.connected() as second:
+        for client in (first, second):
+            await client.send(json.dumps({"url": live.site.url, "maxPages": 50}))
+            await client.recv()
         refused = await live.ask({"url": live.site.url})
-        rest = await frames_of(first)
+        rest = [(await frames_of(client))[-1]["type"] for client in (first, second)]
 
     assert [frame.get("code") for frame in refused] == ["busy", None]
-    assert rest[-1]["type"] == "done"
+    assert "wait until one is done" in refused[0]["content"]
+    assert rest == ["done", "done"]
     assert of(await live.ask({"url": live.site.url, "maxPages": 1}), "result")
+
+
+async def test_the_server_closes_after_done(live: Live) -> None:
+    """Whether the crawl was done, refused or not understood: a normal closure (RFC 6455 7.4.1), by the server."""
+    for wanted in ({"url": live.site.url, "maxPages": 1}, {"url": 5}, {"url": "http://10.0.0.1/"}):
+        async with live.connected() as client:
+            await client.send(json.dumps(wanted))
+            frames = await frames_of(client)
+            await client.wait_closed()
+        assert frames[-1]["type"] == "done"
+        assert (client.close_code, client.protocol.close_rcvd_then_sent) == (1000, True)
 
 
 async def test_a_client_that_says_nothing_is_let_go(live: Live) -> None:

@@ -18,7 +18,7 @@ from moto import mock_aws
 from runtime import environment as env
 from runtime import live, live_token
 from runtime.errors import Misconfigured
-from runtime.handlers.live import Door
+from runtime.handlers.live import Door, request
 from runtime.handlers.live_worker import MAX_FRAME_BYTES, encoded, one
 from runtime.handlers.vault import Vault
 from runtime.live import Frame
@@ -84,11 +84,14 @@ GIVEN: list[tuple[dict[str, Any], int]] = [
 async def test_who_may_connect(
     cloud: Cloud, changes: dict[str, Any], status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The status decides whether the connection is made; nothing is queued, and no key is logged."""
+    """The status decides whether the connection is made; who is let in is announced, and no key is told or logged."""
     answer = await cloud.door.answer(recorded("websocket_connect", **changes))
+    queued = cloud.queued()
 
     assert answer == {"statusCode": status}
-    assert cloud.queued() == []
+    caller = {"v": 2, "connection": CONNECTION, "caller": live_token.caller_of(KEY)}
+    assert [json.loads(body) for body in queued] == ([caller] if status == 200 else [])
+    assert KEY not in "".join(queued)
     assert KEY not in "".join(capsys.readouterr())
 
 
@@ -109,7 +112,23 @@ async def test_a_connection_has_one_message(cloud: Cloud) -> None:
     assert await cloud.door.answer({**first, "body": '{"url": "https://other.example"}'}) == {"statusCode": 200}
     (body,) = cloud.queued()
 
-    assert json.loads(body) == {"v": 1, "connection": CONNECTION, "text": first["body"]}
+    assert json.loads(body) == {"v": 2, "connection": CONNECTION, "text": first["body"]}
+
+
+async def test_a_connection_is_announced_before_its_message(cloud: Cloud) -> None:
+    """Both are of one group, whose order the queue keeps; the one does not count as the other sent twice."""
+    await cloud.door.answer(recorded("websocket_connect", headers={"X-Api-Key": KEY}))
+    await cloud.door.answer(recorded("websocket_message"))
+
+    assert ["caller" in json.loads(body) for body in cloud.queued()] == [True, False]
+
+
+async def test_who_cannot_be_announced_is_not_let_in(cloud: Cloud) -> None:
+    """The handshake fails, and nobody crawls without being counted."""
+    cloud.sqs.delete_queue(QueueUrl=cloud.url)
+
+    with pytest.raises(ClientError, match="NonExistentQueue"):
+        await cloud.door.answer(recorded("websocket_connect", headers={"X-Api-Key": KEY}))
 
 
 async def test_an_endless_message_is_queued_as_its_beginning(cloud: Cloud) -> None:
@@ -154,7 +173,51 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 def message(**wanted: Any) -> str:
-    return json.dumps({"v": 1, "connection": CONNECTION, "text": json.dumps(wanted)})
+    return json.dumps(request(CONNECTION, json.dumps(wanted)))
+
+
+def announced(connection: str, key: str = KEY) -> str:
+    return json.dumps({"v": 2, "connection": connection, "caller": live_token.caller_of(key)})
+
+
+async def test_a_key_has_two_crawls_at_once_and_is_told(world: World, site: SampleServer) -> None:
+    """A third is refused with a sentence and left at that; another key's goes on, and so does one after the first."""
+    for connection in ("a", "b", CONNECTION):
+        await one(world, announced(connection), Connection())
+    for connection in ("a", "b"):
+        assert await world.sites.begin_live(connection, at_once=live.AT_ONCE, lease_seconds=60)
+    refused, allowed = Connection(), Connection()
+    await one(world, message(url=site.url, maxPages=3), refused)
+
+    assert [(frame["type"], frame.get("code")) for frame in refused.frames] == [("error", "busy"), ("done", None)]
+    assert "2 live crawls of your API key are under way" in refused.frames[0]["content"]
+    assert site.requests == []
+
+    await world.sites.end_live("a")
+    await one(world, message(url=site.url, maxPages=3), allowed)
+    assert "result" in [frame["type"] for frame in allowed.frames]
+    assert await world.sites.begin_live("c", at_once=1, lease_seconds=60), "the place was given back"
+
+
+async def test_a_crawl_of_another_key_is_not_counted(world: World, site: SampleServer) -> None:
+    """The bound is a key's; the worker's is the stage's."""
+    for connection in ("a", "b"):
+        await one(world, announced(connection, "another key"), Connection())
+        assert await world.sites.begin_live(connection, at_once=live.AT_ONCE, lease_seconds=60)
+    client = Connection()
+    await one(world, announced(CONNECTION), client)
+    await one(world, message(url=site.url, maxPages=3), client)
+
+    assert "result" in [frame["type"] for frame in client.frames]
+
+
+async def test_a_message_of_the_door_before_is_still_read(world: World, site: SampleServer) -> None:
+    """A deploy in between loses no request."""
+    client = Connection()
+    await one(world, message(url=site.url, maxPages=3).replace('"v": 2', '"v": 1'), client)
+
+    assert client.frames[-1]["type"] == "done"
+    assert "result" in [frame["type"] for frame in client.frames]
 
 
 async def test_the_worker_posts_what_the_client_waits_for(world: World, site: SampleServer) -> None:
