@@ -59,7 +59,7 @@ class Content:
 
     `silent`: it changed, and neither its sitemap nor a webhook said so. `frozen` are the files it may have since it broke:
     what was public, and what its row said; `pinned` the file that an operator put back, until the site changes; `loose`
-    if it had changed unseen before that. `half`: somebody died in the middle of a rollback.
+    if it had changed before that. `half`: somebody died in the middle of a rollback.
     """
 
     pages: int
@@ -112,7 +112,8 @@ class ServiceMachine(RuleBasedStateMachine):
         given = {"url": base(number), "recrawlIntervalMinutes": 1_440, "exclude": list(exclude)}
         answer = self._call("POST", "/sites", given)
         assert answer.status == (200 if content.site_id else 201), answer.body
-        content.site_id, content.exclude = answer.body["id"], exclude
+        content.site_id = answer.body["id"]
+        self._choose(number, exclude)
         content.secret = answer.body.get("webhook_secret", content.secret)
         assert content.secret
 
@@ -121,7 +122,7 @@ class ServiceMachine(RuleBasedStateMachine):
         """New options are looked at again."""
         answer = self._on(number, "PATCH", "", {"exclude": list(exclude), "recrawlIntervalMinutes": minutes})
         if answer.status == 200:
-            self.contents[number].exclude = exclude
+            self._choose(number, exclude)
 
     @rule(number=NUMBERS, size=st.integers(0, 4), lastmod=st.sampled_from(LASTMODS))
     def change(self, number: int, size: int, lastmod: str) -> None:
@@ -207,7 +208,7 @@ class ServiceMachine(RuleBasedStateMachine):
         content = self.contents[number]
         if call != "enroll" and not content.site_id:
             return
-        before, known = self.run(self.service.sites.find(base(number))), content.silent
+        before = self.run(self.service.sites.find(base(number)))
         self.service.known.add(base(number))
         self.service.script.arm(kill[0], kill[1], nth)
         answer = self.run(self._until_killed(self.api.handle(self._request(number, call))))
@@ -219,14 +220,15 @@ class ServiceMachine(RuleBasedStateMachine):
             content.sent.clear()
             content.pinned, content.half = None, False
             return
-        content.site_id, content.secret, content.exclude = row.id, row.webhook_secret, row.options.exclude
+        content.site_id, content.secret = row.id, row.webhook_secret
+        self._choose(number, row.options.exclude)
         content.shrunk = content.shrunk or call in ("confirm", "rollback")
         if call == "announce" and row.requested_at is not None and row.status is SiteStatus.ACTIVE:
             content.silent = False
         if call != "rollback":
             return
         if before is not None and row.generation > before.generation and row.lease_owner is None and row.pinned_over:
-            content.pinned, content.loose, content.half = self._row_s_file(number), known, False
+            content.pinned, content.loose, content.half = self._row_s_file(number), self._moved_on(number), False
             content.frozen = {content.pinned} if content.broken else set()
         else:
             content.half = True
@@ -294,7 +296,7 @@ class ServiceMachine(RuleBasedStateMachine):
         if answer.status != 200:
             return
         content.shrunk = True
-        content.pinned, content.loose = self.service.file(number), content.silent
+        content.pinned, content.loose = self.service.file(number), self._moved_on(number)
         if content.broken:
             content.frozen = {content.pinned}
         assert sha(content.pinned) == self._row(number).latest_llms_hash
@@ -447,6 +449,19 @@ class ServiceMachine(RuleBasedStateMachine):
             while await self.service.queue.receive(100):
                 pass
             return None
+
+    def _choose(self, number: int, exclude: tuple[str, ...]) -> None:
+        """The owner wants these pages; others than before make another document, which no rollback was about."""
+        content = self.contents[number]
+        if content.exclude != exclude:
+            content.exclude, content.pinned = exclude, None
+
+    def _moved_on(self, number: int) -> bool:
+        """Whether the site gives something else by now than what a rollback has just put aside."""
+        content = self.contents[number]
+        if content.broken:
+            return True
+        return sha(self.run(self.service.truth(number, exclude=content.exclude))) != self._row(number).pinned_over
 
     def _row_s_file(self, number: int) -> bytes:
         """The version that the row says is published; what is public, where it says nothing."""

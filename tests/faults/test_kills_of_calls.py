@@ -102,6 +102,7 @@ def test_a_rollback_is_killed(home: Path, workers: Workers, point: str) -> None:
             assert summary is not None
             assert summary.total == 1
         for _ in range(3):
+            await service.sites.request_recrawl((await service.row(0)).id)  # so that the pages are looked at
             await service.tick(after=2 * DAY)
             assert service.file(0) == stays
         assert sha(stays) == (await service.row(0)).latest_llms_hash

@@ -79,8 +79,8 @@ MUTANTS = (
     Mutant(
         "the lease that is asked for before an upload",
         "runtime/publishing.py",
-        "    await world.sites.renew_lease(claim, lease_seconds=world.settings.lease_seconds)\n",
-        "",
+        "    await world.sites.renew_lease(claim, lease_seconds=world.settings.lease_seconds)\n    publisher, ",
+        "    publisher, ",
         (*_UPLOADS, *_KILLS),
     ),
     Mutant(

@@ -135,9 +135,9 @@ MUTANTS = (
     Mutant(
         "the look at what readers get when nothing changed",
         "runtime/recrawl.py",
-        "    if published is not None and published.is_whole(outgoing):\n",
+        "    if public is not None and public.is_whole(outgoing):\n",
         "    if True:\n",
-        (*_PIPELINE, *_UPLOADS),
+        ("tests/runtime/pipeline/test_enhancement.py", *_PIPELINE, *_UPLOADS),
     ),
     Mutant(
         "the checksum setting without which R2 refuses uploads",

@@ -17,6 +17,15 @@ def part(name: str) -> str:
     return part_of(PAGE.read_text("utf-8"), name)
 
 
+HEADER = ("| taken out | in | the test that fails first |", "|---|---|---|")
+
+
+def rows_of(table: str) -> dict[str, str]:
+    """The rows of the table of mutants, by what was taken out."""
+    rows = [line for line in table.splitlines() if line.startswith("| ") and " | `" in line]
+    return {row.split(" | ")[0].removeprefix("| "): row for row in rows}
+
+
 def write(name: str, body: str) -> None:
     """Put `body` where the part is, and leave the rest of the page as it is."""
     PAGE.write_text(replace_part(PAGE.read_text("utf-8"), name, body), "utf-8")
