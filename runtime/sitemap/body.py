@@ -17,7 +17,7 @@ from typing import Final
 OWN: Final = 262_144
 """Bytes of every body that are kept as they came, whatever else the process holds."""
 
-PROCESS_ROOM: Final = 16 << 20
+PROCESS_ROOM: Final = 12 << 20
 """Bytes of all bodies of a process, beyond their own share, that are kept as they came."""
 
 MOST_PACKED: Final = 8 << 20
@@ -112,8 +112,7 @@ class Body:
         """Keep the next bytes of the body; false for "no more of it"."""
         self._sha256.update(data)
         self._size += len(data)
-        if self._allowance is not None and not self._allowance.take(len(data)):
-            self.problem = f"cut, {self._allowance.spent}"
+        self.inflated(len(data))
         if self._packer is None and self._has_room():
             self._plain.append(data)
             return not self.problem
@@ -122,6 +121,12 @@ class Body:
         self._packed += self._packer.compress(data)
         if len(self._packed) > MOST_PACKED:
             self.problem = f"cut, it cannot be held in {MOST_PACKED} bytes"
+        return not self.problem
+
+    def inflated(self, size: int) -> bool:
+        """Whether to read on, now that `size` more bytes were made out of what came."""
+        if self._allowance is not None and not self._allowance.take(size):
+            self.problem = f"cut, {self._allowance.spent}"
         return not self.problem
 
     def pieces(self) -> Iterator[bytes]:

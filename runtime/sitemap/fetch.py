@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Set as AbstractSet
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -21,6 +22,9 @@ from runtime.sitemap.parse import SitemapDocument, parse_sitemap
 ACCEPT: Final = "application/xml, text/xml, text/plain;q=0.9, */*;q=0.5"
 LARGE: Final = 100_000
 """Bytes; a larger body is parsed beside the event loop, so that other sites go on."""
+
+_READER: Final = ThreadPoolExecutor(1, "sitemaps")
+"""One thread for all sites: two would not read sooner, and every thread's allocator keeps what a large document took."""
 
 AGAIN: Final = "leads to a sitemap that is asked for anyway"
 
@@ -139,6 +143,8 @@ async def parse(came: Unread, limits: CrawlLimits, now: datetime) -> Outcome:
     """Read a document that came."""
     url, response = came.url, came.response
     document = await _parse(response, came.body, limits)
+    if document.kind == "invalid" and came.body.problem:
+        return Outcome(url=url, problem=f"{url}: {came.body.problem}", transient=True, requests=came.requests)
     if document.kind == "invalid":
         reason = document.problems[0] if document.problems else "cannot be read"
         return Outcome(url=url, problem=f"{url}: not a sitemap ({reason})", requests=came.requests)
@@ -187,5 +193,7 @@ async def _parse(response: Response, body: Body, limits: CrawlLimits) -> Sitemap
         return parse_sitemap(body, response.url, content_type, limits=limits, complete=response.complete)
 
     large = len(body) > LARGE or body.head.startswith(MAGIC)
-    document = await asyncio.to_thread(run) if large else run()
-    return replace(document, problems=(*document.problems, body.problem)) if body.problem else document
+    document = await asyncio.get_running_loop().run_in_executor(_READER, run) if large else run()
+    if not body.problem:
+        return document
+    return replace(document, complete=False, problems=tuple(dict.fromkeys((*document.problems, body.problem))))

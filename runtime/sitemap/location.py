@@ -11,20 +11,25 @@ import re
 from typing import Final
 
 from runtime.errors import InputError
-from runtime.urls import normalize, resolve
+from runtime.urls import MAX_URL_LENGTH, normalize, resolve
 
 _INVISIBLE: Final = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 
 _QUOTES: Final = frozenset({'""', "''", "<>"})
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/")
 
-MAX_PLAIN: Final = 250
-"""So short a URL has no host that is too long."""
-
+MAX_HOST: Final = 253
+_SEGMENT: Final = r"(?:[A-Za-z0-9_~-]|%[89A-F][0-9A-F])(?:[A-Za-z0-9_~.,:@!$&*+=-]|%(?:[89A-F][0-9A-F]|2[0-7ABCF]))*"
 _NORMAL: Final = re.compile(
-    r"https?://(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}/(?:[A-Za-z0-9_~-][A-Za-z0-9_~.-]*(?:/(?=[A-Za-z0-9_~-]|$)|$))*"
+    r"https?://((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?::[1-9][0-9]{3})?)/"
+    rf"(?:{_SEGMENT}(?:/(?!/)|(?=\?)|$))*+(?:\?(?:[A-Za-z0-9_~.,:@!$&*+=/?-]|%(?:[89A-F][0-9A-F]|2[0-7ABCF]))*+)?"
 )
-"""URLs that `normalize` gives back as they are; most of every sitemap. Others take the long way."""
+"""URLs that `normalize` gives back as they are; most of every sitemap. Others take the long way.
+
+No dot segments, no escapes of what needs none, no host in A-labels, which may be none, and no session ids.
+"""
+
+_NOT_NORMAL: Final = re.compile(r"xn--|sess", re.IGNORECASE)
 
 _HOST: Final = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+([a-z]{2,24})(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE)
 _BROKEN_SCHEME: Final = re.compile(r"(https?)(?::/?(?!/)|:?/{3,}|//(?!/))", re.IGNORECASE)
@@ -38,7 +43,7 @@ _SUFFIXES: Final = re.compile(
 def read_location(text: str, base: str) -> str | None:
     """The absolute URL in normal form, or None for what is no crawlable address."""
     text = trim(text)
-    if len(text) <= MAX_PLAIN and _NORMAL.fullmatch(text) and "xn--" not in text:
+    if _is_normal(text):
         return text
     if not text or "\ufffd" in text:  # nothing, or bytes that were no text
         return None
@@ -55,6 +60,11 @@ def read_location(text: str, base: str) -> str | None:
         return normalize(absolute)
     except InputError:
         return None
+
+
+def _is_normal(text: str) -> bool:
+    found = _NORMAL.fullmatch(text) if len(text) <= MAX_URL_LENGTH else None
+    return found is not None and len(found[1]) <= MAX_HOST and not _NOT_NORMAL.search(text)
 
 
 def trim(text: str) -> str:

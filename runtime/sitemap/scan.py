@@ -46,7 +46,7 @@ _HEAD: Final = re.compile(
 )
 _OTHERS: Final = rf"(?:<changefreq>[ A-Za-z\t\r\n]*+</changefreq>{_S}|<priority>[ 0-9.\t\r\n]*+</priority>{_S})*+"
 _ENTRY: Final = re.compile(
-    rf"<url>{_S}<loc>{_S}(?:(https?://[a-z0-9.-]++/{_PATH})|((?:[!-%'-;=?-~]|&amp;)++)){_S}</loc>{_S}"
+    rf"<url>{_S}<loc>{_S}(?:(https?://[a-z0-9.:-]++/{_PATH})|((?:[!-%'-;=?-~]|&amp;)++)){_S}</loc>{_S}"
     rf"{_OTHERS}(?:<lastmod>([^<]*+)</lastmod>{_S})?+{_OTHERS}</url>{_S}"
 )
 """Groups: a location that is likely normal, any other, the lastmod. Possessive, so that there is one way to match."""

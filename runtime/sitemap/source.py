@@ -44,6 +44,7 @@ class Source:
         self.complete = True
         self.remarks: dict[str, None] = {}
         self._layers = 0
+        self._inflated = 0
         head = self._head()
         while head.startswith(MAGIC) and self._layers < _MAX_LAYERS:
             self._layers += 1
@@ -55,7 +56,7 @@ class Source:
     def pieces(self) -> Iterator[bytes]:
         """The decoded bytes without the BOM, at most the cap."""
         skip = self._skip
-        for piece in self._capped(self._raw()):
+        for piece in self._counted(self._capped(self._raw())):
             yield piece[skip:] if skip else piece
             skip = 0
 
@@ -79,6 +80,18 @@ class Source:
             if len(head) >= _HEAD:
                 break
         return head
+
+    def _counted(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """What a file is inflated to counts for its site, once, however often it is read."""
+        seen = 0
+        for piece in pieces:
+            yield piece
+            seen += len(piece)
+            if isinstance(self._body, Body) and seen > self._inflated and self._layers:
+                more, self._inflated = seen - self._inflated, seen
+                if not self._body.inflated(more):
+                    self._damaged(self._body.problem)
+                    return
 
     def _capped(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         left = self._cap

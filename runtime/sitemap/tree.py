@@ -153,6 +153,7 @@ class _Tree:
                 self._merger.add(outcome)
                 found = found or state.final_url
                 below += self._children(state)
+                del outcome  # its entries would stay while those of the next document are read
             level = below
         if level:
             self._merger.lost(f"sitemap indexes nested more than {self._limits.sitemap_depth} deep")

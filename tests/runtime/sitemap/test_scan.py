@@ -46,6 +46,8 @@ LOCATIONS = (
     *("https://" + "a." * n + "example/" + "y" * 1_500 + ".html" for n in (90, 118, 123, 130)),
     *("https://example.com/" + ".".join(["z" * 59] * n) for n in (4, 5, 6, 40)),
     *("http:///x", "https://a/", "https://example.com/a.", "https://example.com/...", "https://example.com/a//b//"),
+    *("https://example.com:080/p", "http://example.com:80/p", "https://example.com:/p", "https://a:b:1/p"),
+    *("https://example.com/%E4%BD%A0", "https://example.com/%2e%2e/x", "https://example.com/?sess=1"),
     *("https://example.com/it's", 'https://example.com/"q"', "https://u:p@example.com/", "https://example.com/a b"),
 )
 LASTMODS = (
