@@ -122,10 +122,6 @@ class Visitor:
         except FetchFailed as failure:
             self.late = self.late or failure.code == OUT_OF_TIME
             return Visit(url, url, left=(Left.UNREACHABLE, failure.code))
-        # First the answers that came together with this one are taken, then the requests that waited for their
-        # connections go out: a connection that is idle while a page is read is time lost.
-        for _ in range(2):
-            await asyncio.sleep(0)
         return await self._behind(self._read(url, response, known), response, known)
 
     async def _behind(self, visit: Visit, response: Response, known: PageMemory | None) -> Visit:

@@ -19,18 +19,17 @@ from runtime.web import decode
 from runtime.web.gate import Target, check_addresses, check_url, resolve_reference, validate
 from runtime.web.names import Names
 from runtime.web.pace import Pace
+from runtime.web.reception import Reception
 from runtime.web.resolver import Resolver, SystemResolver
 from runtime.web.transport import PinnedTransport
-from runtime.web.wire import Answer, Deadlines, Headers, Wire, WireError
+from runtime.web.wire import Answer, Deadlines, Wire, WireError
 
 if TYPE_CHECKING:
     import httpx
 
 USER_AGENT = f"Mozilla/5.0 (compatible; {ROBOTS_TOKEN}/1.0)"
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-BODILESS = frozenset({204, 304})
 RATE_GRACE_SECONDS = 10.0
-WIRE_SLACK = 65_536
 
 
 class FetchClient:
@@ -105,10 +104,12 @@ class FetchClient:
                 try:
                     following = self._next_hop(target, answer)
                     if following is None:
-                        body, complete = await self._read(target, answer, max_bytes, sink)
-                        return Response(target.url, answer.status, answer.headers, body, complete, tuple(hops))
+                        reception = Reception(target.url, answer, max_bytes, sink)
+                        await self._take(reception)
                 finally:
                     await answer.close()
+            if following is None:
+                return await reception.response(tuple(hops))
             left -= clock() - started
             if following.url in hops:
                 raise FetchFailed(following.url, "the redirects lead back to a page before", code="redirect_loop")
@@ -125,10 +126,11 @@ class FetchClient:
         async with self._pace.turn(target.host):
             answer = await self._send(target, lines, self._limits.request_deadline_seconds, redirected=False, body=body)
             try:
-                text, complete = await self._read(target, answer, max_bytes)
+                reception = Reception(target.url, answer, max_bytes)
+                await self._take(reception)
             finally:
                 await answer.close()
-        return Response(target.url, answer.status, answer.headers, text, complete, (target.url,))
+        return await reception.response((target.url,))
 
     async def _send(
         self,
@@ -165,40 +167,11 @@ class FetchClient:
             raise Refused(target.url, "the answer redirects to two places", code="redirect_ambiguous")
         return resolve_reference(target, _location_text(locations.pop()), self._policy)
 
-    async def _read(
-        self, target: Target, answer: Answer, max_bytes: int, sink: Sink | None = None
-    ) -> tuple[bytes, bool]:
-        if answer.status in BODILESS:
-            return b"", True
-        declared = _declared_length(answer.headers)
-        if declared is not None and declared > max(self._limits.bytes_per_site, max_bytes):
-            raise FetchFailed(target.url, f"the answer announces {declared} bytes", code="body_too_large")
+    async def _take(self, reception: Reception) -> None:
         try:
-            coding = decode.coding_of(v for k, v in answer.headers if k == "content-encoding")
-            body = decode.Body(coding, max_bytes, sink)
-            seen = 0
-            while not body.full and seen <= max_bytes + WIRE_SLACK:
-                data = await answer.read()
-                if not data:
-                    return body.value(), answer.whole and body.ended and _is_all(answer, seen)
-                seen += len(data)
-                self.bytes_read += len(data)
-                if sink is not None and not sink.came(len(data)):
-                    break
-                body.feed(data)
-                while body.drain():  # noqa: ASYNC110 - lets the other sites run between two pieces
-                    await asyncio.sleep(0)
-        except decode.UnsupportedEncoding:
-            raise FetchFailed(
-                target.url, "the answer has a content coding that was not offered", code="unsupported_encoding"
-            ) from None
-        except decode.CorruptEncoding:
-            raise FetchFailed(
-                target.url, "the body is not what its content coding says", code="corrupt_encoding"
-            ) from None
-        except WireError as error:
-            raise FetchFailed(target.url, str(error), code=error.code) from None
-        return body.value(), False
+            await reception.take(self._limits.bytes_per_site)
+        finally:
+            self.bytes_read += reception.size
 
     def _request_headers(
         self, accept: str, validators: Validators | None, range_bytes: int | None
@@ -229,16 +202,3 @@ def _location_text(value: str) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in raw)
-
-
-def _declared_length(headers: Headers) -> int | None:
-    value = next((v for k, v in headers if k == "content-length"), "")
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
-
-
-def _is_all(answer: Answer, size: int) -> bool:
-    """Whether a 206 is the whole resource after all (RFC 9110 14.4)."""
-    if answer.status != 206:
-        return True
-    value = next((v for k, v in answer.headers if k == "content-range"), "")
-    return value.startswith("bytes 0-") and value.endswith(f"/{size}")
