@@ -10,7 +10,7 @@ from runtime.judgement import Survey
 from runtime.models import Claim, Commit, Outcome, Site, SiteStatus
 from runtime.policy import memory_for, policy_of, schedule_settings
 from runtime.scheduling import History, decide, spread_of
-from runtime.scheduling.history import FIXED, LOOKED
+from runtime.scheduling.history import FIXED, LEARNED, LOOKED
 from runtime.settings import Settings
 from runtime.sitemap.lastmod import newest
 from runtime.verdicts import Decision
@@ -79,7 +79,7 @@ def _decided(
         memory=memory_for(policy, site.schedule),
         retry_after=result.retry_after,
         gone=result.gone,
-        **evidence(claim, result, now),
+        **evidence(claim, result, now, learns=policy == LEARNED),
     )
     history = replace(history, adaptive=policy != FIXED, weight=site.options.weight)
     spread = spread_of(site.id, claim.generation)

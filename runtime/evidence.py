@@ -8,16 +8,24 @@ from typing import Any
 
 from runtime.judgement import Survey
 from runtime.models import Claim, Outcome
+from runtime.scheduling.past import SAME_EDIT, past_of
+from runtime.scheduling.rate import Watched
+from runtime.scheduling.signals import Knowledge
 from runtime.sitemap.dates import Lastmod
 from runtime.sitemap.lastmod import LastmodTrust, usable
 from runtime.verdicts import Changed
 
-SAME_EDIT = timedelta(minutes=5)
-"""Lastmods this close together are of one edit: a new page, and the lists that it appears in."""
+ONE_EDIT = timedelta(minutes=SAME_EDIT)
+
+MOST_UNDATED = 0.2
+"""Where a larger share of the pages has no date that names a day, the others' dates do not tell a site's past."""
 
 
-def evidence(claim: Claim, result: Survey, now: datetime) -> dict[str, Any]:
-    """The signals of a run, as the arguments of `History.of`."""
+def evidence(claim: Claim, result: Survey, now: datetime, *, learns: bool = True) -> dict[str, Any]:
+    """The signals of a run, as the arguments of `History.of`.
+
+    :param learns: whether the site's policy keeps what it is told; without, its past is not looked up.
+    """
     changed = result.outcome is Outcome.UPDATED
     return {
         "announced": claim.forced,
@@ -26,6 +34,7 @@ def evidence(claim: Claim, result: Survey, now: datetime) -> dict[str, Any]:
         "unlisted": unlisted(result) if changed else None,
         "changes": dated_changes(result, claim.site.last_checked_at, now) if changed else None,
         "pages_changed": len(changed_pages(result)) if changed else 0,
+        "past": dated_past(result, now) if learns and not Knowledge.of(claim.site.schedule).looked_at else None,
     }
 
 
@@ -71,9 +80,24 @@ def dated_changes(result: Survey, last_look: datetime | None, now: datetime) -> 
         return None
     for url in verdict.touched:
         date = dates.get(url)
-        if date is None or not any(abs(date.start - moment) <= SAME_EDIT for moment in moments):
+        if date is None or not any(abs(date.start - moment) <= ONE_EDIT for moment in moments):
             return None
-    return 1 + sum(later - earlier > SAME_EDIT for earlier, later in pairwise(moments))
+    return 1 + sum(later - earlier > ONE_EDIT for earlier, later in pairwise(moments))
+
+
+def dated_past(result: Survey, now: datetime) -> Watched | None:
+    """What the sitemap's dates tell of the time before a first look; None where they do not tell: a reading that is not
+    complete or not kept page by page, dates that lie, that are missing, or that are all the same.
+    """
+    inventory = result.state.inventory
+    if inventory is None or not inventory.complete or not all(document.listed for document in inventory.documents):
+        return None
+    if not LastmodTrust(**result.state.trust).moves_believed:
+        return None
+    dates = [date for date in usable(inventory.entries, now).values() if date.end - date.start <= timedelta(days=1)]
+    if len(dates) < (1 - MOST_UNDATED) * len(inventory.entries):
+        return None
+    return past_of([(now - date.start - (date.end - date.start) / 2) / timedelta(minutes=1) for date in dates])
 
 
 def _is_exact(date: Lastmod) -> bool:

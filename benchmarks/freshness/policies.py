@@ -14,6 +14,7 @@ from typing import Protocol
 from benchmarks.freshness.workload import DAY, SimSite, Sitemap
 from runtime.models import Outcome
 from runtime.scheduling import History, ScheduleSettings, decide
+from runtime.scheduling.past import past_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SHORTEST, LONGEST = 60.0, 28 * DAY
@@ -69,6 +70,7 @@ class Product:
             adaptive=self.adaptive,
             due_at=START,
             sitemap_says_changed=None if site.sitemap is Sitemap.NONE else True,
+            past=past_of(site.dates),
         )
         decision = decide(history, self.settings, START, spread=0.5)
         memory.numbers, memory.average = dict(decision.memory), decision.avg_change_interval_minutes

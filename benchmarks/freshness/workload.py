@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -12,6 +12,8 @@ from benchmarks.freshness.histories import load
 
 DAY = 1_440.0
 PAGES = 40
+BEFORE, YEARS = -365 * DAY, 2
+"""The time before enrolment that leaves dates, and how long ago a sitemap may have frozen."""
 
 
 class Sitemap(StrEnum):
@@ -29,7 +31,8 @@ class Sitemap(StrEnum):
 class SimSite:
     """Times are minutes since the site was enrolled. `listed` are the changes that the sitemap names, `announced` those
     that the site's CI calls the webhook for; `rate` is the true mean, changes a minute; `sizes` are the pages that each
-    change touches; `posts` says that each change adds a page."""
+    change touches; `posts` says that each change adds a page. `dates` are those that the pages have in the sitemap at
+    enrolment, in minutes before it."""
 
     kind: str
     rate: float
@@ -40,6 +43,7 @@ class SimSite:
     webhook: float = 0.0
     sizes: tuple[int, ...] = ()
     posts: bool = False
+    dates: tuple[float, ...] = ()
 
     def first_change_after(self, time: float) -> float:
         at = bisect_right(self.changes, time)
@@ -56,13 +60,7 @@ class SimSite:
     def pages_between(self, since: float, now: float) -> int:
         """How many pages differ between two readings: of all that were touched, each once."""
         first, last = bisect_right(self.changes, since), bisect_right(self.changes, now)
-        return len(
-            {
-                (int(self.changes[at] * 1e3) + 7 * page) % PAGES
-                for at in range(first, last)
-                for page in range(self.sizes[at])
-            }
-        )
+        return len({page for at in range(first, last) for page in touched(self.changes[at], self.sizes[at])})
 
     def dated_between(self, since: float, now: float) -> int | None:
         """How many changes the sitemap's dates tell apart: each, where changes add pages; an edit hides others."""
@@ -76,6 +74,35 @@ class SimSite:
             return False
         changes = bisect_right(self.changes, now) - bisect_right(self.changes, since)
         return changes > bisect_right(self.listed, now) - bisect_right(self.listed, since)
+
+
+def dated(rng: random.Random, site: SimSite, before: Sequence[float], sizes: Sequence[int]) -> SimSite:
+    """The site with the dates that its sitemap has at enrolment, as truthful as that sitemap is.
+
+    :param before: when the site changed before, in minutes of enrolment, so negative; each change touched as many pages
+        as `sizes` says, or added one. Pages that nothing touched since are older than all of it, by up to three years.
+    """
+    if site.sitemap is Sitemap.NONE:
+        return site
+    if site.sitemap is Sitemap.ALWAYS:
+        return replace(site, dates=(0.0,) * PAGES)
+    until = -rng.random() * YEARS * 365 * DAY if site.sitemap is Sitemap.FROZEN else 0.0
+    share = 2 / 3 if site.sitemap is Sitemap.PART else 1.0
+    last = [BEFORE - rng.random() * YEARS * 365 * DAY for _ in range(PAGES)]
+    for time, size in zip(before, sizes, strict=True):
+        if time >= until or rng.random() >= share:
+            continue
+        if site.posts:
+            last.append(time)
+        else:
+            for page in touched(time, size):
+                last[page] = time
+    return replace(site, dates=tuple(-time for time in last))
+
+
+def touched(time: float, size: int) -> list[int]:
+    """The pages that a change at a time touches."""
+    return [(int(time * 1e3) + 7 * page) % PAGES for page in range(size)]
 
 
 def poisson(rng: random.Random, rate: float, minutes: float) -> list[float]:
@@ -114,8 +141,15 @@ def weekly(rng: random.Random, minutes: float) -> list[float]:
 def _site(rng: random.Random, minutes: float, kind: str) -> SimSite:
     """A site of a kind; on average a change touches one page at half of the sites, and two to five at the others."""
     site, mean = _changing(rng, minutes, kind), rng.choice((1, 1, 1, 2, 3, 5))
-    sizes = tuple(min(PAGES, 1 + int(rng.expovariate(1.0) * (mean - 0.5))) if mean > 1 else 1 for _ in site.changes)
-    return replace(site, sizes=sizes, posts=rng.random() < 0.5)
+    site = replace(site, sizes=tuple(_size(rng, mean) for _ in site.changes), posts=rng.random() < 0.5)
+    earlier = random.Random(f"{site.rate} before")  # so that what comes after stays what it was
+    before = [time + BEFORE for time in poisson(earlier, site.rate, -BEFORE)]
+    return dated(earlier, site, before, [_size(earlier, mean) for _ in before])
+
+
+def _size(rng: random.Random, mean: int) -> int:
+    """How many pages a change touches."""
+    return min(PAGES, 1 + int(rng.expovariate(1.0) * (mean - 0.5))) if mean > 1 else 1
 
 
 def _changing(rng: random.Random, minutes: float, kind: str) -> SimSite:
@@ -170,6 +204,9 @@ def replayed(count: int, days: float, seed: int) -> list[SimSite]:
         )
         if number % 4 == 2:
             site = replace(site, kind="replayed, honest sitemap", sitemap=Sitemap.HONEST, listed=changes)
+            earlier = random.Random(f"{start} before")
+            before = [(day + earlier.random() - start) * DAY for day in history if day < start - 1]
+            site = dated(earlier, site, before, [1] * len(before))
         if number % 4 == 3:
             announced = tuple(time for time in changes if rng.random() < 0.95)
             site = replace(site, kind="replayed, webhook", announced=announced, webhook=0.95)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from runtime.models import MAX_INTERVAL, MIN_INTERVAL, Outcome, Site
+from runtime.scheduling.rate import Watched
 
 FIXED, EWMA, LEARNED = "fixed", "ewma", "learned"
 
@@ -43,7 +44,8 @@ class History:
     whether the crawl found a change that the sitemap does not name, None if that was not looked at; `read` that a crawl
     asked for every page, rather than for those alone that the sitemap names; `changes` counts
     the changes since the last look that trusted dates tell apart, `pages_changed` the listed pages that differ;
-    `weight` is how much the site's freshness counts under a budget.
+    `past` is what the sitemap's dates tell of the time before a first look, None where they tell nothing; `weight` is
+    how much the site's freshness counts under a budget.
     """
 
     interval_minutes: float
@@ -64,6 +66,7 @@ class History:
     read: bool = True
     changes: int | None = None
     pages_changed: int = 0
+    past: Watched | None = None
     weight: float = 1.0
 
     @classmethod
@@ -82,6 +85,7 @@ class History:
         read: bool = True,
         changes: int | None = None,
         pages_changed: int = 0,
+        past: Watched | None = None,
     ) -> History:
         """The history of a row as it was claimed, and the outcome of the run that now ends.
 
@@ -107,6 +111,7 @@ class History:
             read=read,
             changes=changes,
             pages_changed=pages_changed,
+            past=past,
         )
 
     @property

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from math import sqrt
+from math import expm1, sqrt
 
 from runtime.models import MIN_INTERVAL, Outcome
 from runtime.scheduling.backoff import seconds
@@ -66,7 +66,7 @@ def plan(history: History, settings: ScheduleSettings, now: datetime) -> Plan:
     reading = _interval(known.rate_hidden(history.interval), history, settings)
     unread = within((seconds(now) - known.read_at) / 60, 0, reading)
     full = max(MIN_INTERVAL, reading - unread)
-    crawls = max(crawls, 1_440 / reading)
+    crawls /= -expm1(-crawls * reading / 1_440)
     return Plan(minutes=min(look, full), full=full <= look, knowledge=known, belief=seen, crawls_a_day=crawls)
 
 

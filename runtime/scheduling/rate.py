@@ -12,7 +12,7 @@ quiet look by one that falls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, expm1, log, log1p, sqrt
@@ -112,6 +112,20 @@ class Watched:
         )
         changes = 1 + max(0, pages - 1) / PAGES_A_CHANGE
         return replace(told, found=found, told=self.told + PAGES_WEIGHT * changes)
+
+    @classmethod
+    def of_dates(cls, ages: Sequence[float], minutes: float, half_life: float) -> Watched:
+        """What dates tell of the last `minutes`: something changed so many minutes ago (`ages`), and at no other time.
+
+        What is old counts less, half after each `half_life`, as if it had been watched and faded since (`forgetting`).
+        """
+        decay = log(2) / half_life
+        return cls(quiet=-expm1(-decay * minutes) / decay, told=sum(exp(-decay * age) for age in ages))
+
+    def plus(self, other: Watched, share: float) -> Watched:
+        """With `share` of what another record holds."""
+        found = tuple(mine + share * theirs for mine, theirs in zip(self.found, other.found, strict=True))
+        return Watched(self.quiet + share * other.quiet, found, self.told + share * other.told)
 
     def forgetting(self, kept: float) -> Watched:
         """With only the share `kept` of everything: sites change their habits."""

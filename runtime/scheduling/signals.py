@@ -14,13 +14,14 @@ from datetime import datetime
 from runtime.models import Outcome
 from runtime.scheduling.backoff import seconds
 from runtime.scheduling.history import LOOKED, History
+from runtime.scheduling.past import HALF_LIFE_MINUTES
 from runtime.scheduling.rate import Belief, Watched
-
-HALF_LIFE_MINUTES = 180 * 1_440.0
-"""What was seen half a year ago counts half."""
 
 GUESS = 2.0
 """Before anything is known, a site is guessed to change once in two of its owner's intervals."""
+
+COVERED, MISSED = 0.3, 0.1
+"""Before anything is known of a webhook, what it is believed to have announced and missed, in changes."""
 
 HIDDEN_GUESS = 20.0
 """Before anything is known, changes that a sitemap hides are guessed to be twenty times rarer than changes."""
@@ -33,12 +34,14 @@ class Knowledge:
     `seen` are changes that a plain look found and no webhook announced, `hidden` those that the sitemap did not name.
     Of `asked` looks that had nothing to find and that the sitemap could answer, `wrong` ones cost a crawl; `silent` is
     1 while it has no answer at all. It named `named` changes, and with them all that had changed. Of the changes,
-    `announced` came by webhook and `found` did not. `looked_at` and `read_at` are the last look and the last full
+    `announced` came by webhook and `found` did not. `dated` is what the sitemap's dates told of the time before the
+    first look. `looked_at` and `read_at` are the last look and the last full
     reading, in seconds since 1970; 0 is never.
     """
 
     seen: Watched = field(default_factory=Watched)
     hidden: Watched = field(default_factory=Watched)
+    dated: Watched = field(default_factory=Watched)
     asked: float = 0.0
     wrong: float = 0.0
     named: float = 0.0
@@ -54,12 +57,14 @@ class Knowledge:
         return cls(
             seen=Watched.from_numbers("seen", memory),
             hidden=Watched.from_numbers("hidden", memory),
+            dated=Watched.from_numbers("dated", memory),
             **{name: value if 0 <= value < 1e12 else 0.0 for name, value in plain.items()},
         )
 
     def as_numbers(self) -> dict[str, float]:
         plain = {name: round(getattr(self, name), 4) for name in _PLAIN}
-        return self.seen.as_numbers("seen") | self.hidden.as_numbers("hidden") | plain
+        told = {} if self.dated == Watched() else self.dated.as_numbers("dated")
+        return self.seen.as_numbers("seen") | self.hidden.as_numbers("hidden") | told | plain
 
     @property
     def nothing_seen(self) -> bool:
@@ -76,13 +81,24 @@ class Knowledge:
         unknown = self.silent or not (self.asked or self.named)
         return 1.0 if unknown else (self.wrong + 0.05) / (self.asked + 0.2)
 
+    @property
+    def trust(self) -> float:
+        """How far a sitemap's dates are believed: half at first, then as it has named changes or hidden them since."""
+        return (self.named + 1) / (self.named + sum(self.hidden.found) + 2)
+
     def rate_seen(self, interval: float) -> Belief:
-        """How often a plain look has something to find."""
-        return self.seen.belief(interval * GUESS)
+        """How often a plain look has something to find: what was seen, and what dates tell as far as they are trusted.
+
+        The guess beforehand is the rarer, the larger the share of the changes that a webhook announced.
+        """
+        rarer = max(1.0, (1 - _covered(0, 0)) / (1 - _covered(self.announced, self.found)))
+        return self.seen.plus(self.dated, self.trust).belief(interval * GUESS * round(rarer, 1))
 
     def rate_hidden(self, interval: float) -> Belief:
         """How often a change happens that the sitemap does not name: the rarer, the more it has named."""
-        return self.hidden.belief(interval * GUESS * HIDDEN_GUESS * (1 + round(self.named)))
+        return self.hidden.belief(
+            interval * GUESS * HIDDEN_GUESS * (1 + round(self.named + self.trust * self.dated.told))
+        )
 
     def after(self, history: History, now: datetime) -> Knowledge:
         """What is known after a look; a run that says nothing about the site (held, failed, deferred) adds nothing."""
@@ -92,7 +108,8 @@ class Knowledge:
         at = seconds(now)
         gap = _since(self.looked_at, history.minutes_since_look(now), now)
         if gap is None:  # the first look: there is nothing that it could differ from
-            return replace(self, silent=float(history.sitemap_says_changed is None), looked_at=at, read_at=at)
+            silent = float(history.sitemap_says_changed is None)
+            return replace(self, dated=history.past or self.dated, silent=silent, looked_at=at, read_at=at)
         known = self.forgetting(gap).with_look(history, gap)
         if crawled:
             known = known.with_reading(history, _since(self.read_at, gap, now) or gap)
@@ -126,7 +143,7 @@ class Knowledge:
 
         The crawl cannot tell the changes of one gap apart; where every change is announced, none was missed.
         """
-        covered = (self.announced + 1) / (self.announced + self.found + 2)
+        covered = _covered(self.announced, self.found)
         return replace(self, announced=self.announced + 1).with_quiet(gap * covered)
 
     def with_reading(self, history: History, gap: float) -> Knowledge:
@@ -145,7 +162,15 @@ class Knowledge:
         """With what was learned faded by `gap` minutes."""
         kept = 0.5 ** (gap / HALF_LIFE_MINUTES)
         counts = {name: getattr(self, name) * kept for name in _COUNTS}
-        return replace(self, seen=self.seen.forgetting(kept), hidden=self.hidden.forgetting(kept), **counts)
+        faded = {name: getattr(self, name).forgetting(kept) for name in ("seen", "hidden", "dated")}
+        return replace(self, **faded, **counts)
+
+
+def _covered(announced: float, found: float) -> float:
+    """The share of its changes that a site's webhook is believed to announce: most do for all or for none, so a few
+    calls decide (a Beta prior).
+    """
+    return (announced + COVERED) / (announced + found + COVERED + MISSED)
 
 
 def _since(remembered: float, otherwise: float | None, now: datetime) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.document.changes import ChangeRecord, Entry, Reworded
-from runtime.evidence import dated_changes, evidence, unlisted
+from runtime.evidence import dated_changes, dated_past, evidence, unlisted
 from runtime.judgement import Survey, says_changed
 from runtime.models import Claim, Outcome, Site, SiteOptions
 from runtime.reading import CrawlResult, Inventory, Page
@@ -123,5 +123,59 @@ def test_a_run_without_a_change_tells_no_counts() -> None:
 
     assert told == {
         "announced": True, "sitemap_says_changed": True, "read": True, "unlisted": None, "changes": None,
-        "pages_changed": 0,
+        "pages_changed": 0, "past": None,
     }  # fmt: skip
+
+
+def listed(dates: dict[str, str | None], **more: Any) -> Survey:
+    state = SiteState(inventory=Inventory(entries=dates, complete=True), **more)
+    return seen(Unknown("there is no earlier reading"), ChangeRecord(), state=state)
+
+
+def posts(days: list[float]) -> dict[str, str | None]:
+    return {f"{HOME}{number}": days_ago(age) for number, age in enumerate(days)}
+
+
+def test_the_first_look_reads_the_past_from_the_dates() -> None:
+    """Forty pages, four of them changed in the last month on different days: four changes, and the half year before."""
+    past = dated_past(listed(posts([1, 8, 15, 22, *range(200, 236)])), NOW)
+
+    assert past is not None
+    assert past.told == pytest.approx(4, rel=0.1)
+    assert past.quiet > 100 * 1_440
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        {},
+        posts([3] * 20),
+        posts([0] * 20),
+        posts([3, 5, 9, 40]) | dict.fromkeys(map(str, range(4))),
+        {url: text and text[:4] for url, text in posts([3, 500, 900, 1_400]).items()},
+    ],
+)
+def test_dates_that_do_not_tell_pages_apart_tell_no_past(dates: dict[str, str | None]) -> None:
+    """None at all, all of one day, all of the request, half of them missing, or years alone."""
+    assert dated_past(listed(dates), NOW) is None
+
+
+def test_dates_known_to_lie_tell_no_past() -> None:
+    """A generator that stamps every build."""
+    assert dated_past(listed(posts([3, 5, 9, 40]), trust={"kind": "every_build"}), NOW) is None
+
+
+def test_a_past_is_read_once_and_only_by_a_policy_that_learns() -> None:
+    """A site whose schedule has looked before, and one on a fixed interval, are not asked."""
+    options = SiteOptions()
+    site = Site(id="1", base_url=HOME, options=options)
+    known = Site(id="1", base_url=HOME, options=options, schedule={"looked_at": 1.7e9})
+    result = listed(posts([1, 8, 15, *range(200, 236)]))
+
+    def told(of: Site, *, learns: bool) -> object:
+        claim = Claim(site=of, generation=1, lease_owner="w", lease_until=NOW, claimed_at=NOW, forced=False)
+        return evidence(claim, result, NOW, learns=learns)["past"]
+
+    assert told(site, learns=True) is not None
+    assert told(known, learns=True) is None
+    assert told(site, learns=False) is None
