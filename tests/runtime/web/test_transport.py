@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import socket
 import ssl
@@ -35,6 +36,33 @@ def test_one_connection_serves_many_requests() -> None:
             assert bodies == [b"page %d" % n for n in range(10)]
             assert visit.site.connections == 1
             assert visit.client.requests == 10
+
+    run(main())
+
+
+def test_the_next_request_goes_out_before_a_body_is_inflated() -> None:
+    """With one connection a host, the request that waits for it is sent before the last answer is worked on."""
+    packed = message(gzip.compress(b"a page"), headers=["Content-Encoding: gzip"])
+
+    async def main() -> None:
+        async with Visit(answers(packed), limits=CrawlLimits(requests_per_second=0, connections_per_host=1)) as visit:
+
+            class Seen:
+                def __init__(self) -> None:
+                    self.bodies: list[tuple[bytes, int]] = []
+
+                def came(self, size: int) -> bool:
+                    return size > 0
+
+                def take(self, data: bytes) -> bool:
+                    self.bodies.append((data, visit.client.requests))
+                    return True
+
+            sink = Seen()
+            pages = await asyncio.gather(visit.get("/1", sink=sink), visit.get("/2", sink=sink))
+            assert sink.bodies == [(b"a page", 2), (b"a page", 2)]
+            assert [page.complete for page in pages] == [True, True]
+            assert visit.site.connections == 1
 
     run(main())
 
