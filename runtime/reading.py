@@ -134,7 +134,7 @@ class PageReading:
     Texts are one line, entities decoded once, white space collapsed; an empty text means that there is none.
     `links` are in document order, each once, of any host; empty when the page says nofollow. `redirect` is the target
     of a meta refresh (or a Refresh header), whatever its delay. `canonical` is None when there is none or when
-    declarations disagree. `visible_chars` counts the text a reader sees, white space collapsed.
+    declarations disagree. `visible_chars` counts the text a reader sees, white space collapsed, up to 1,000.
     """
 
     title: str = ""

@@ -6,7 +6,7 @@ A placeholder, a text that repeats the title, or a banner is not a description; 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from typing import Final
 
@@ -73,18 +73,18 @@ def describe(metas: Mapping[str, str], body: _Element | None, names: Iterable[st
     known = {_key(name) for name in set(names) if name}
     for source, name in SOURCES:
         text = one_line(metas.get(name, "")[:MAX_CHARS])
-        if text and _key(text) not in known and _PLACEHOLDER.fullmatch(text.strip(" .!…")) is None:
+        if text and not _repeats(text, known) and _PLACEHOLDER.fullmatch(text.strip(" .!…")) is None:
             return text, source
     paragraph = first_good_paragraph(body, known) if body is not None else ""
     return paragraph, "paragraph" if paragraph else ""
 
 
-def first_good_paragraph(body: _Element, known: Iterable[str] = ()) -> str:
+def first_good_paragraph(body: _Element, known: Collection[str] = ()) -> str:
     """The first paragraph that reads like one, of the main content if the page marks it, or ""."""
     for place in _places(body):
         for paragraph in islice(place.iter("p"), MAX_PARAGRAPHS):
             text = text_of(paragraph)
-            if _is_good(text, paragraph) and _key(text) not in known and not _is_aside(paragraph, place):
+            if _is_good(text, paragraph) and not _repeats(text, known) and not _is_aside(paragraph, place):
                 return text[:MAX_CHARS]
     return ""
 
@@ -123,6 +123,12 @@ def _is_aside(paragraph: _Element, place: _Element) -> bool:
             return True
         node = node.getparent()
     return False
+
+
+def _repeats(text: str, known: Collection[str]) -> bool:
+    """Whether it is one of the known texts, which are few; most are told apart by how they begin."""
+    start = _key(text[:20])
+    return any(name.startswith(start) and name == _key(text) for name in known)
 
 
 def _key(text: str) -> str:

@@ -15,6 +15,7 @@ from runtime.crawl.text import one_line, text_of
 MAX_ELEMENTS: Final = 30_000
 MAX_TITLE: Final = 2_000
 MAX_REFERENCES: Final = 500
+RELATIONS: Final = frozenset({"canonical", "alternate"})
 MAX_HEADINGS: Final = 3
 MAX_TITLES: Final = 100
 
@@ -30,7 +31,9 @@ _SCRIPT_TYPES: Final = frozenset(
 
 @dataclass(slots=True)
 class Elements:
-    """What was found, in document order and as written. `references` are the `<link>`s of the head."""
+    """What was found, in document order and as written. `references` are the `<link>`s of the head that say where the
+    page is, or another form of it.
+    """
 
     robots_names: tuple[str, ...] = ()
     title: str = ""
@@ -46,24 +49,25 @@ class Elements:
     noscripts: list[str] = field(default_factory=list)
     frames: list[str] = field(default_factory=list)
     password: bool = False
-    unseen: list[_Element] | None = field(default_factory=list)
-    """All elements whose content is no running text; None where there are too many to list."""
+    body: _Element | None = None
+    unseen: list[_Element] = field(default_factory=list)
+    """Elements of the body whose content is no running text."""
+    whole: bool = True
+    """Whether all elements were looked at: no more than 30,000."""
 
 
 def gather(root: _Element, agent: str) -> Elements:
     """Read the tree: its hyperlinks, then everything else. `agent` is our name in `<meta name>` beside `robots`."""
     found = Elements(robots_names=("robots", agent.lower()), hrefs=_hyperlinks(root))
-    unseen: list[_Element] = []
-    looked_at = 0
-    for element in islice(root.iter(*_LOOKED_AT), MAX_ELEMENTS):
-        looked_at += 1
+    elements = root.iter(*_LOOKED_AT)
+    for element in islice(elements, MAX_ELEMENTS):
         tag = str(element.tag)
-        if tag in UNSEEN:
-            unseen.append(element)
+        if tag in UNSEEN and found.body is not None:
+            found.unseen.append(element)
         reader = _READERS.get(tag)
         if reader is not None:
             reader(element, found)
-    found.unseen = unseen if looked_at < MAX_ELEMENTS else None
+    found.whole = next(elements, None) is None
     return found
 
 
@@ -81,6 +85,11 @@ def _title(element: _Element, found: Elements) -> None:
     found.titles += 1
     if not found.title and found.titles <= MAX_TITLES and next(element.iterancestors("svg", "math"), None) is None:
         found.title = one_line((element.text or "")[: 4 * MAX_TITLE])[:MAX_TITLE]
+
+
+def _body(element: _Element, found: Elements) -> None:
+    if found.body is None:
+        found.body = element
 
 
 def _heading(element: _Element, found: Elements) -> None:
@@ -136,15 +145,15 @@ def _in_head(parent: _Element | None) -> bool:
 
 def _link(element: _Element, found: Elements) -> None:
     """Only before the body: a `<link>` further down may be a visitor's (HTML Standard 4.2.4, "body-ok")."""
-    href = element.get("href")
-    if not href or len(found.references) >= MAX_REFERENCES or not _in_head(element.getparent()):
+    href, rel = element.get("href"), rel_tokens(element.get("rel"))
+    if not href or rel.isdisjoint(RELATIONS) or len(found.references) >= MAX_REFERENCES:
         return
-    found.references.append(
-        Reference(href, rel_tokens(element.get("rel")), media_type(element.get("type")), element.get("hreflang") or "")
-    )
+    if _in_head(element.getparent()):
+        found.references.append(Reference(href, rel, media_type(element.get("type")), element.get("hreflang") or ""))
 
 
 _READERS: Final[dict[str, Callable[[_Element, Elements], None]]] = {
+    "body": _body,
     "meta": _meta,
     "link": _link,
     "title": _title,

@@ -14,6 +14,9 @@ STATUSES = {
     503: Left.UNAVAILABLE,
 }
 
+LOGIN_CHARS = 600
+"""A page with more text than this beside its login form is a page."""
+
 
 def judge_status(response: Response, *, cap: int) -> tuple[Left, str] | None:
     """What status, type and size alone decide; None means: read the page."""
@@ -42,7 +45,7 @@ def judge_page(reading: PageReading, *, redirected: bool) -> tuple[Left, str] | 
         return Left.NEEDS_RENDERING, "the page is an empty shell without scripts"
     if not reading.indexable:
         return Left.NOINDEX, "noindex"
-    if reading.password_form and (redirected or reading.visible_chars < 600):
+    if reading.password_form and (redirected or reading.visible_chars < LOGIN_CHARS):
         return Left.LOGIN, "a login form was served"
     if reading.is_error_title:
         return Left.SOFT_404, reading.title[:80]

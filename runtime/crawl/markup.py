@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import Final
 
@@ -56,7 +57,8 @@ def parse_html(body: bytes, content_type: str) -> tuple[_Element | None, str]:
     text, codec = read_text(body, content_type)
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
-    data = text.encode("utf-8", "replace")
+    same = codec == "utf-8" and "\ufffd" not in text and not body.startswith(codecs.BOM_UTF8)
+    data = body if same else text.encode("utf-8", "replace")
     if len(data) > SMALL_BYTES and len(data) - len(data.translate(None, _GAPS)) > SMALL_GAPS:
         data = _MANY_ATTRIBUTES.sub(lambda found: found[0] + b">", data)
     try:

@@ -22,7 +22,7 @@ from runtime.crawl.links import Reference, read_link_header, refresh_target
 from runtime.crawl.markup import is_page_type, parse_html
 from runtime.crawl.obstacles import is_challenge, is_error_title, is_script_shell
 from runtime.crawl.targets import Targets
-from runtime.crawl.text import length_of, one_line, text_of
+from runtime.crawl.text import one_line, text_of, visible_chars
 from runtime.models import ROBOTS_TOKEN
 from runtime.reading import PageReading
 from runtime.settings import CrawlLimits
@@ -65,7 +65,7 @@ def read_page(
     links = targets.all(seen.hrefs, limits.links_per_page)
 
     content = _content(root, seen)
-    visible = length_of(content) if content is not None else 0
+    visible = visible_chars(content) if content is not None else 0
     h1 = next((text for text in map(_heading, seen.headings) if text), "")
     title = seen.title or one_line(seen.metas.get("og:title", "")) or h1
     site_name = one_line(seen.metas.get("og:site_name") or seen.metas.get("application-name") or "")
@@ -104,13 +104,12 @@ def _grouped(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _content(root: _Element | None, seen: Elements) -> _Element | None:
     """The body, with everything emptied that is not running text."""
-    if root is None:
-        return None
-    body = next(root.iter("body"), None)
-    if seen.unseen is not None:
+    if root is None or seen.whole:
         for element in seen.unseen:
             element.clear(keep_tail=True)  # type: ignore[call-arg] # the stubs are older than lxml 4.4
-    elif body is not None:
+        return seen.body
+    body = next(root.iter("body"), None)
+    if body is not None:
         etree.strip_elements(body, *UNSEEN, with_tail=False)
     return body
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from html import unescape
 from html.entities import html5
+from itertools import islice
 from typing import Final, cast
 
 from lxml import etree
 from lxml.etree import _Element
+
+COUNTED_CHARS: Final = 1_000
+"""Nothing asks how much longer a page is than this."""
+
+MAX_COUNTED: Final = 40
 
 _STRING: Final = etree.XPath("string()", smart_strings=False)
 _STRINGS: Final = etree.XPath(".//text() | .//br", smart_strings=False)
@@ -49,6 +55,18 @@ def length_of(element: _Element) -> int:
     """
     text = cast("str", _COLLAPSED(element))
     return len(text) if "\ufffd" not in text else int(cast("float", _LENGTH(element)))
+
+
+def visible_chars(body: _Element) -> int:
+    """`length_of`, but no more than 1,000: whether a page has text at all is seen from its first paragraphs."""
+    chars = 0
+    for paragraph in islice(body.iter("p"), MAX_COUNTED):
+        text = paragraph.text  # what stands before the first element in it, so that nested ones count once
+        if text is not None:
+            chars += len("".join(text.replace("\ufffd", "").split()))
+            if chars >= COUNTED_CHARS:
+                return COUNTED_CHARS
+    return min(length_of(body), COUNTED_CHARS)
 
 
 def _decoded(reference: re.Match[str]) -> str:

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml.html import fromstring
 
+from runtime.crawl.judge import LOGIN_CHARS
+from runtime.crawl.obstacles import BLANK_CHARS, CHALLENGE_CHARS, SHELL_CHARS
 from runtime.crawl.page import is_page_type, read_page
-from runtime.crawl.text import length_of
+from runtime.crawl.text import COUNTED_CHARS, length_of, visible_chars
 from runtime.settings import CrawlLimits
 
 PIECES = st.sampled_from(
@@ -89,6 +91,25 @@ def test_the_length_of_a_text_is_that_of_its_characters(pieces: list[str]) -> No
     element = fromstring(f"<p>{''.join(pieces)}</p>")
     written = "".join(map(str, element.itertext())).replace("\ufffd", "")
     assert length_of(element) == len(re.sub("[ \t\r\n]+", " ", written).strip(" "))
+
+
+PARAGRAPHS = st.sampled_from(
+    ["<p>", "</p>", "<i>", "</i>", "<table><tr><td>", "</table>", "<br>", "\ufffd" * 50, " \n\t" * 40]
+)
+WORDS = st.sampled_from(["word " * 40, "w" * 130, "é\u00a0" * 60, "日本" * 45, "x"])
+
+
+@given(st.lists(st.one_of(PARAGRAPHS, WORDS), max_size=30))
+@settings(deadline=None, max_examples=500)
+def test_visible_text_is_counted_up_to_a_thousand_characters(pieces: list[str]) -> None:
+    """The short cut over the paragraphs never says "enough" of a text that is shorter."""
+    body = fromstring(f"<div>{''.join(pieces)}</div>")
+    assert visible_chars(body) == min(length_of(body), COUNTED_CHARS)
+
+
+def test_what_is_decided_by_length_is_decided_within_what_is_counted() -> None:
+    """No limit of the judgements lies beyond the last character that is counted."""
+    assert max(CHALLENGE_CHARS, SHELL_CHARS, BLANK_CHARS, LOGIN_CHARS) <= COUNTED_CHARS
 
 
 MIB = 1_000_000
