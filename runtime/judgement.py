@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from runtime import keys
+from runtime.crawl.frontier import still_chosen
 from runtime.document.build import build
 from runtime.document.carry import carry_over
 from runtime.document.changes import ChangeRecord, compare_documents
@@ -33,8 +34,8 @@ class Survey:
     site was not read to the end. `counts_as_failure`: the back-off applies; `code` is why, where nobody answered.
     `ours`: the fault is not the site's, and nothing of this look is remembered. `sitemap_says_changed` is the sitemap's
     word, true at the first sight of one and None where it has none; `asked_for_all` that no page was spared on its
-    word. `outgoing` is what readers get: the
-    document as `rendered` or with a model's texts, under the hash of the former. `spent` counts what paid services did.
+    word. `outgoing` is what readers get: the document as `rendered` or with a model's texts, under the hash of the
+    former. `spent` counts what paid services did.
     """
 
     outcome: Outcome
@@ -166,8 +167,7 @@ def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
     rendered = render(document, section_url=lambda slug: public_url(keys.section(site.base_url, slug)))
     old = None if found.published is None else found.published.document
     changed = rendered.sha256 != (state.site_hash or site.latest_llms_hash)
-    before = state.inventory or Inventory()
-    trust = observe(found.trust, before, found.inventory, found.now, content_changed=changed)
+    trust = observe(found.trust, state.inventory or Inventory(), found.inventory, found.now, content_changed=changed)
     after = replace(
         _read(found),
         trust=asdict(trust),
@@ -194,8 +194,8 @@ def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
         return result
     if site.pinned_over == rendered.sha256:
         return replace(result, reason="rolled back; the site has not changed since")
-    memory = None if state.held is None else HeldMemory(**state.held)
-    confirmed = None if site.confirmed is None else HeldMemory(**site.confirmed)
+    memory, confirmed = (None if kept is None else HeldMemory(**kept) for kept in (state.held, site.confirmed))
+    as_before = not state.options or state.options == site.options.shaping()
     judged = guard(
         previous=old,
         new=document,
@@ -204,13 +204,13 @@ def conclude(found: Crawled, public_url: Callable[[str], str]) -> Survey:
         held_before=memory,
         confirmed=confirmed,
         now=found.now,
-        options_changed=bool(state.options) and state.options != site.options.shaping(),
+        still_wanted=None if as_before else still_chosen(site.options, state.pages, state.home),
         public_only=found.public_only,
     )
-    if isinstance(judged, Hold):
-        kept = replace(_read(found), held=asdict(judged.memory))
-        return replace(result, outcome=Outcome.HELD, reason=judged.reason, state=kept)
-    return replace(result, outcome=Outcome.UPDATED, reason=judged.reason)
+    if not isinstance(judged, Hold):
+        return replace(result, outcome=Outcome.UPDATED, reason=judged.reason)
+    after = replace(_read(found), held=asdict(judged.memory))
+    return replace(result, outcome=Outcome.HELD, reason=judged.reason, state=after)
 
 
 def _read(found: Crawled) -> SiteState:
@@ -233,9 +233,8 @@ def _deferred(found: Crawled, common: dict[str, Any]) -> Survey:
     if state.deferrals >= MAX_DEFERRALS:
         given_up = replace(_read(found), memory={})
         return failed(given_up, f"the site could not be read in {MAX_DEFERRALS + 1} runs; allow fewer pages", **common)
-    resumed = replace(
-        _read(found), resumed_since=state.resumed_since or stamp(found.now), deferrals=state.deferrals + 1
-    )
+    since = state.resumed_since or stamp(found.now)
+    resumed = replace(_read(found), resumed_since=since, deferrals=state.deferrals + 1)
     reason = f"{len(found.crawl.memory)} pages were read; {found.crawl.problem}; the crawl goes on later"
     return Survey(outcome=Outcome.DEFERRED, reason=reason, state=resumed, **common)
 
@@ -246,7 +245,6 @@ def _unreachable(crawl: CrawlResult) -> str:
 
 
 def _nothing_listed(crawl: CrawlResult) -> str:
-    reasons = {item.reason for item in crawl.left_out}
-    if Left.NEEDS_RENDERING in reasons:
+    if Left.NEEDS_RENDERING in {item.reason for item in crawl.left_out}:
         return "the site's pages are empty without scripts, so there is nothing to list"
     return "the site has no page that may be listed"

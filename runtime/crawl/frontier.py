@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from runtime import urls
 from runtime.models import SiteOptions
-from runtime.reading import Left, LeftOut
+from runtime.reading import Left, LeftOut, Page
 from runtime.settings import CrawlLimits
 
 # fmt: off
@@ -158,6 +158,12 @@ def chosen(url: str, home: str, options: SiteOptions, matched: set[str] | None =
                 matched.add(pattern)
             return None
     return Left.NOT_INCLUDED, ""
+
+
+def still_chosen(options: SiteOptions, pages: Iterable[Page], home: str | None) -> int:
+    """How many pages of an earlier crawl are wanted under these options."""
+    wanted = sum(chosen(page.url, home or "", options) is None for page in pages)
+    return min(wanted, options.max_pages)
 
 
 def _repeats(segments: list[str], times: int) -> bool:

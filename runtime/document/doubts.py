@@ -54,10 +54,10 @@ def doubt_about(
     rendered: Rendered,
     crawl: CrawlResult,
     *,
-    options_changed: bool,
+    still_wanted: int | None,
     public_only: bool,
 ) -> Doubt | None:
-    """The gravest doubt about a result, if any."""
+    """The gravest doubt about a result, if any; see `guard`."""
     if not crawl.pages or not entries(new):
         return Doubt(Concern.EMPTY, f"the crawl found no page to list{_most_left_out(crawl)}", confirmable=False)
     for name, text in [("the file", rendered.text), *rendered.sections.items()]:
@@ -71,7 +71,7 @@ def doubt_about(
     return (
         _another_site(new, crawl)
         or _partial(previous, new, crawl)
-        or (None if previous is None or options_changed else _collapsed(previous, new))
+        or (None if previous is None else _collapsed(previous, new, still_wanted))
     )
 
 
@@ -116,13 +116,17 @@ def _partial(previous: Document | None, new: Document, crawl: CrawlResult) -> Do
     return Doubt(Concern.PARTIAL, why, results=PARTIAL_CONFIRMATIONS)
 
 
-def _collapsed(previous: Document, new: Document) -> Doubt | None:
+def _collapsed(previous: Document, new: Document, still_wanted: int | None) -> Doubt | None:
     before, after = entries(previous), entries(new)
-    if before < COLLAPSE_FROM:
+    expected = before if still_wanted is None else min(before, still_wanted)
+    if expected < COLLAPSE_FROM:
         return None
-    if after * 2 < before:
-        why = f"the new file lists {pages_in_words(after)}, the published one {before}"
+    if after * 2 < expected:
+        of_these = "" if expected == before else f", of which {expected} are still wanted"
+        why = f"the new file lists {pages_in_words(after)}, the published one {before}{of_these}"
         return Doubt(Concern.COLLAPSED, why, COLLAPSE_CONFIRMATIONS, COLLAPSE_HOURS)
+    if still_wanted is not None:  # texts of another length are what the owner asked for
+        return None
     if before == sum(1 for _ in previous.links()):  # a root of section files says nothing about bytes
         old_size, new_size = len(write(previous).encode()), len(write(new).encode())
         if new_size * 2 < old_size:

@@ -64,7 +64,7 @@ def guard(
     held_before: HeldMemory | None,
     now: datetime,
     confirmed: HeldMemory | None = None,
-    options_changed: bool = False,
+    still_wanted: int | None = None,
     public_only: bool = False,
 ) -> Publish | Hold:
     """Judge a new document against the published one.
@@ -72,10 +72,10 @@ def guard(
     :param previous: the published document, None if there is none.
     :param held_before: the memory of the last hold, None if the last result was not held.
     :param confirmed: the held result that an operator said may be published.
-    :param options_changed: the owner chose other pages or lengths, so that a smaller file is what was asked for.
+    :param still_wanted: the owner chose other pages or lengths; so many of the published pages are wanted as before.
     :param public_only: hold a file with links to loopback or private hosts.
     """
-    doubt = doubt_about(previous, new, rendered, crawl, options_changed=options_changed, public_only=public_only)
+    doubt = doubt_about(previous, new, rendered, crawl, still_wanted=still_wanted, public_only=public_only)
     if doubt is None:
         if previous is None:
             return Publish(f"the first file of the site, with {pages_in_words(entries(new))}")

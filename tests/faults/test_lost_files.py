@@ -137,6 +137,31 @@ def test_what_a_dead_worker_left_is_taken_back_when_the_site_gives_nothing(home:
     service.close()
 
 
+@pytest.mark.parametrize("options", [{"exclude": ["/page-3"]}, {"descLength": 60}, {"maxPages": 11}])
+def test_an_owner_s_new_options_are_no_leave_to_lose_the_rest(home: Path, options: dict[str, object]) -> None:
+    """A page less was asked for, and just then the site loses the others: that is held, as it would be without."""
+
+    async def scenario(service: Service) -> None:
+        await service.enroll(0)
+        await service.tick()
+        good = service.file(0)
+        await service.enroll(0, **options)
+        await collapsed(service)
+        await service.tick(after=2 * DAY)
+        assert service.file(0) == good
+        assert (await service.row(0)).last_outcome is Outcome.HELD
+        await edited(service)
+        await service.tick(after=2 * DAY)
+        row = await service.row(0)
+        assert row.last_outcome is Outcome.UPDATED
+        assert service.file(0) != good
+        await check_invariants(service, settled=True)
+
+    service = Service(home, site_of(1, pages=PAGES))
+    run(scenario(service))
+    service.close()
+
+
 def test_a_section_file_that_is_gone_comes_back(home: Path) -> None:
     """A file in several parts is whole with all of them, though its sitemap says that nothing has changed."""
 

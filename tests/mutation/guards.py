@@ -28,7 +28,7 @@ MUTANTS = (
     Mutant(
         "the guard against a collapsed file",
         "runtime/document/doubts.py",
-        "if after * 2 < before:",
+        "if after * 2 < expected:",
         "if False:",
         _GUARD,
     ),

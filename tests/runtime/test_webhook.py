@@ -84,6 +84,13 @@ def test_a_signature_is_good_for_five_minutes_either_way(seconds: int, good: boo
     assert verify(site(), signed(SECRET, at=NOW + timedelta(seconds=seconds))) is good
 
 
+@pytest.mark.parametrize("spelling", ["{:_}", "+{}", " {}", "{}.0", "0{}", "{:,}", "{:e}"])
+def test_a_signature_s_time_has_one_spelling(spelling: str) -> None:
+    """What Python would read as the same number is not the text that was signed."""
+    good = signed(SECRET)
+    assert not verify(site(), good | {webhook.TIMESTAMP: spelling.format(int(good[webhook.TIMESTAMP]))})
+
+
 @pytest.mark.parametrize("secret", ["", "whsec_"])
 def test_a_secret_without_a_key_opens_nothing_that_is_signed(secret: str) -> None:
     """HMAC takes an empty key, with which anybody can sign."""

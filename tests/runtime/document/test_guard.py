@@ -51,7 +51,7 @@ def judge(
     memory: HeldMemory | None = None,
     confirmed: HeldMemory | None = None,
     now: datetime = NOW,
-    options_changed: bool = False,
+    still_wanted: int | None = None,
     public_only: bool = False,
 ) -> Publish | Hold:
     crawl = crawl or crawl_of(pages)
@@ -64,7 +64,7 @@ def judge(
         held_before=memory,
         confirmed=confirmed,
         now=now,
-        options_changed=options_changed,
+        still_wanted=still_wanted,
         public_only=public_only,
     )
 
@@ -171,8 +171,22 @@ def test_f49_bytes_that_fall_below_half_are_a_collapse() -> None:
 
 
 def test_a_smaller_file_that_the_owner_asked_for_is_no_collapse() -> None:
-    """After the owner changed max_pages, exclude or desc_length, the guard does not argue about size."""
-    assert isinstance(judge(document_of(site(120)), site(12), options_changed=True), Publish)
+    """After the owner changed max_pages or exclude, the guard counts the pages that are still wanted."""
+    before = document_of(site(120))
+
+    assert isinstance(judge(before, site(12), still_wanted=12), Publish)
+    assert isinstance(judge(before, site(12), still_wanted=24), Publish)
+    held = judge(before, site(12), still_wanted=119)
+    assert isinstance(held, Hold)
+    assert "the published one 120, of which 119 are still wanted" in held.reason
+    assert isinstance(judge(before, site(1), still_wanted=9), Publish), "few pages may become fewer"
+
+
+def test_shorter_texts_that_the_owner_asked_for_are_no_collapse() -> None:
+    """After the owner changed desc_length, the guard does not argue about bytes."""
+    long = [replace(p, description=f"{p.title} is described at length. " * 8) for p in site(20)]
+
+    assert isinstance(judge(document_of(long), site(20), still_wanted=21), Publish)
 
 
 def test_a_collapse_to_a_root_of_section_files_is_measured_in_pages() -> None:
