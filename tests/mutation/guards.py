@@ -14,8 +14,8 @@ MUTANTS = (
     Mutant(
         "the guard",
         "runtime/judgement.py",
-        "if isinstance(judged, Hold):",
-        "if False:",
+        "if not isinstance(judged, Hold):",
+        "if True:",
         _PIPELINE,
     ),
     Mutant(
