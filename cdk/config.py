@@ -51,7 +51,7 @@ class StageConfig:
     schedule: str = rule("rate(6 hours)", _RATE)
     schedule_enabled: bool = rule(True)
     cron_secret_version: int = rule(1, between(1, 1_000_000))
-    claim_batch: int = rule(100, between(1, 1_000))
+    claim_batch: int = rule(500, between(1, 1_000))
     site_schedule: str = rule(POLICIES[0], one_of(*POLICIES))
     crawls_per_day: int | None = rule(None, between(1, 10_000_000))
     crawl_usd_per_month: str | None = rule(None, _USD)

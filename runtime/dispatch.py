@@ -8,6 +8,7 @@ the backlog of an outage is made good at that rate.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,6 +18,12 @@ from runtime.ports import Message, World
 
 MAX_CLAIMS_PER_TICK = 100_000
 STOP_MARGIN_SECONDS = 10.0
+CLAIM_SHARE = 0.5
+"""The part of a tick's time that may go into claims. A message costs as much as a claim, and a claim that was not sent
+when the process is ended keeps its site waiting for the lease, and counts as a try.
+"""
+
+RELEASES_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +38,16 @@ class Tick:
 async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0) -> Tick:
     """Claim every due site in batches and queue it.
 
-    :param remaining_seconds: time until the process is ended; with little of it left nothing more is claimed.
+    :param remaining_seconds: time until the process is ended. After half of it nothing more is claimed: the rest is for
+        the messages.
     :raises StoreDown: the rows cannot be read. A tick that cannot see its sites has failed; it is not a quiet day.
     """
     claims: list[Claim] = []
     settings = world.settings
     most = min(settings.claims_per_tick, MAX_CLAIMS_PER_TICK)
     loop = asyncio.get_running_loop()
-    stop_at = loop.time() + remaining_seconds - STOP_MARGIN_SECONDS
+    time_left = max(0.0, remaining_seconds - STOP_MARGIN_SECONDS)
+    give_up_at, stop_at = loop.time() + time_left, loop.time() + CLAIM_SHARE * time_left
     if settings.crawls_a_day is not None:
         from runtime.budgeting import adapt_price  # only a budget has a price, and it brings all the schedules along
 
@@ -60,13 +69,23 @@ async def tick(world: World, *, tick_id: str, remaining_seconds: float = 3_600.0
         for claim in claims
     ]
     failed = await world.queue.send(messages) if messages else []
-    for message in failed:
-        if message.claim is not None:
-            await world.sites.release(message.claim)
+    await _give_back(world, [message.claim for message in failed if message.claim is not None], give_up_at)
     due = await world.sites.due_summary(slack_seconds=settings.tick_slack_seconds, crawls_a_day=settings.crawls_a_day)
     done = Tick(id=tick_id, total=len(claims) - len(failed), unqueued=len(failed))
     _report(world, done, due)
     return done
+
+
+async def _give_back(world: World, claims: Sequence[Claim], until: float) -> None:
+    """Release what could not be queued, as far as the time goes; the leases of the rest run out."""
+    loop, gate = asyncio.get_running_loop(), asyncio.Semaphore(RELEASES_AT_ONCE)
+
+    async def release(claim: Claim) -> None:
+        async with gate:
+            if loop.time() < until:
+                await world.sites.release(claim)
+
+    await asyncio.gather(*map(release, claims))
 
 
 def _report(world: World, done: Tick, due: DueSummary) -> None:

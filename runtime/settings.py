@@ -81,7 +81,7 @@ class Settings:
     stage: str = "local"
     limits: CrawlLimits = field(default_factory=CrawlLimits)
     policy: FetchPolicy = field(default_factory=FetchPolicy)
-    claim_batch: int = 100
+    claim_batch: int = 500
     lease_seconds: int = 330
     per_host: int = 1
     tick_slack_seconds: int = 300

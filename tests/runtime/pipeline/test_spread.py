@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,12 +13,12 @@ from typing import Any
 import pytest
 
 from runtime.commitment import commitment
-from runtime.dispatch import Tick, tick
+from runtime.dispatch import STOP_MARGIN_SECONDS, Tick, tick
 from runtime.enroll import CROWD, enroll
 from runtime.judgement import Survey
 from runtime.local import pending
 from runtime.models import Claim, Outcome
-from runtime.ports import World
+from runtime.ports import Message, World
 from runtime.publish.folder import FolderPublisher, FolderStates
 from runtime.queues.memory import MemoryQueue
 from runtime.scheduling.decide import PLANNED
@@ -207,3 +208,55 @@ async def test_a_budget_holds_for_weeks_and_the_price_brings_plan_and_budget_tog
         assert max(refused[-40:]) < 20
     else:
         assert min(refused[-40:]) > 40, "a fixed schedule has no price: the gate alone keeps the budget"
+
+
+@dataclass
+class Down:
+    """A queue that takes nothing."""
+
+    asked: int = 0
+
+    async def send(self, messages: Sequence[Message]) -> list[Message]:
+        self.asked += len(messages)
+        return list(messages)
+
+
+async def test_what_cannot_be_queued_is_due_again_at_once(fleet: Fleet) -> None:
+    """Every claim is given back, its attempt not counted; the next tick takes all of them."""
+    await fleet.enroll(40)
+    fleet.now += DAY
+    queue, fleet.world = fleet.world.queue, replace(fleet.world, queue=Down())
+    done = await tick(fleet.world, tick_id="down")
+    assert (done.total, done.unqueued) == (0, 40)
+    assert {site.attempts for site in await fleet.sites.list_sites()} == {0}
+
+    fleet.world = replace(fleet.world, queue=queue)
+    assert (await tick(fleet.world, tick_id="up")).total == 40
+
+
+@pytest.mark.parametrize("seconds", [0.0, 5.0, STOP_MARGIN_SECONDS])
+async def test_a_tick_without_time_claims_nothing(fleet: Fleet, seconds: float) -> None:
+    """What it claimed now could not be sent any more."""
+    await fleet.enroll(5)
+
+    assert (await tick(fleet.world, tick_id="late", remaining_seconds=seconds)).total == 0
+
+
+async def test_half_of_a_ticks_time_is_for_the_messages(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims that take a second each end after half of the time; what was claimed is queued."""
+    await fleet.enroll(40)
+    fleet.now += DAY
+    fleet.world = replace(fleet.world, settings=replace(fleet.world.settings, claim_batch=1))
+    loop, passed = asyncio.get_running_loop(), [0.0]
+    claim, real = fleet.sites.claim_due, loop.time
+
+    async def slow(**wanted: Any) -> list[Claim]:
+        passed[0] += 1
+        return await claim(**wanted)
+
+    monkeypatch.setattr(fleet.sites, "claim_due", slow)
+    monkeypatch.setattr(loop, "time", lambda: real() + passed[0])
+    done = await tick(fleet.world, tick_id="slow", remaining_seconds=30 + STOP_MARGIN_SECONDS)
+
+    assert 14 <= done.total <= 15
+    assert len(await pending(fleet.world)) == done.total

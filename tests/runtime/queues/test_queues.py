@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 from botocore.stub import Stubber
 from moto import mock_aws
 
 from runtime.errors import Misconfigured
 from runtime.ports import Message
 from runtime.queues.memory import MemoryQueue
-from runtime.queues.sqs import SqsQueue, from_json, make_client, to_json
+from runtime.queues.sqs import CALLS_AT_ONCE, GIVE_UP, SqsQueue, from_json, make_client, to_json
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -172,3 +174,39 @@ def test_a_queue_without_a_region_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
     with pytest.raises(Misconfigured, match="region"):
         make_client(**KEYS)
+
+
+async def test_a_queue_that_is_down_is_not_asked_for_every_message() -> None:
+    """After some batches in a row are lost the rest comes back untried, all in order; the next call tries again."""
+    heard, calls = Heard(), []
+
+    def lost(**call: Any) -> Any:
+        calls.append(call)
+        raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+
+    sent = messages(5_000)
+    queue = SqsQueue(cast("SQSClient", SimpleNamespace(send_message_batch=lost)), "url", events=heard)
+    assert await queue.send(sent) == sent
+    first = len(calls)
+    assert await queue.send(sent) == sent
+
+    for tried in (first, len(calls) - first):
+        assert GIVE_UP <= tried <= GIVE_UP + CALLS_AT_ONCE
+    assert sum(fields["count"] for _, fields in heard.events) == 10_000
+    assert [fields["code"] for _, fields in heard.events].count("GivenUp") == 2
+
+
+async def test_now_and_then_a_lost_batch_is_no_reason_to_give_up() -> None:
+    """Each that is taken begins the count anew."""
+    number = count()
+
+    def odd(*, Entries: list[dict[str, Any]], **_: Any) -> Any:  # noqa: N803 - boto3 spells it so
+        if next(number) % 2:
+            raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+    heard = Heard()
+    queue = SqsQueue(cast("SQSClient", SimpleNamespace(send_message_batch=odd)), "url", events=heard)
+
+    assert len(await queue.send(messages(2_000))) == 1_000
+    assert "GivenUp" not in [fields["code"] for _, fields in heard.events]
