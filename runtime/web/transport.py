@@ -11,12 +11,12 @@ import socket
 import ssl
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
 from runtime.web.connection import Connection
 from runtime.web.gate import Target
+from runtime.web.tls import shared_tls
 from runtime.web.wire import Deadlines, Headers, WireError
 
 Dial = Callable[[str, int], Awaitable[socket.socket]]
@@ -28,22 +28,6 @@ ATTEMPTS: Final = 3
 """How many of a name's addresses are tried, one after another."""
 
 _Key = tuple[str, str, str, int]
-
-
-@lru_cache(maxsize=1)
-def shared_tls() -> ssl.SSLContext:
-    """One TLS context a process: building one from a trust store costs 20 to 40 ms of CPU.
-
-    The system's trust store; where a Python has none (some portable builds), certifi's.
-    """
-    paths = ssl.get_default_verify_paths()
-    context = ssl.create_default_context()
-    if paths.cafile is None and paths.capath is None and not context.cert_store_stats()["x509_ca"]:
-        import certifi
-
-        context.load_verify_locations(certifi.where())
-    context.set_alpn_protocols(["http/1.1"])
-    return context
 
 
 async def dial(address: str, port: int) -> socket.socket:

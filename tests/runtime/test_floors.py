@@ -24,7 +24,7 @@ GROUND = {
     "environment",
 }
 DOORS = {"handlers", "cli", "local", "wiring", "paid", "doctor", "__main__"}
-ADAPTERS = {"web", "sites", "publish", "queues", "enhance"}
+ADAPTERS = {"web", "sites", "publish", "queues", "aws", "enhance"}
 USE_CASES = {
     "judgement", "evidence", "commitment", "enhancement",
     "api", "live_crawl", "management", "enroll", "published", "budgeting", "dispatch", "work", "recrawl", "survey", "publishing", "versions", "notify",

@@ -16,7 +16,8 @@ from runtime.settings import CrawlLimits, FetchPolicy
 from runtime.web import connection, transport
 from runtime.web.fetch import FetchClient
 from runtime.web.gate import check_url
-from runtime.web.transport import PinnedTransport, dial, shared_tls
+from runtime.web.tls import shared_tls
+from runtime.web.transport import PinnedTransport, dial
 from runtime.web.wire import Deadlines
 from tests.runtime.web.site import LIMITS, Behaviour, Site, Visit, answers, message
 from tests.safety.certificates import Authority
