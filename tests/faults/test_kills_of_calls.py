@@ -24,7 +24,8 @@ from tests.faults.service import DAY, LEASE, START, Service, base, sha
 from tests.faults.workers import running_workers
 
 KILLED = -signal.SIGKILL
-LATER = START + 10 * DAY
+EARLY, LATER = START + 2 * DAY + timedelta(hours=1), START + 10 * DAY
+"""When no site is due yet, and when each is."""
 
 ROLLBACK_POINTS = {
     "claimed": False,
@@ -91,7 +92,7 @@ def prepare(home: Path, *, pages: int = 3) -> tuple[bytes, bytes]:
 def test_a_rollback_is_killed(home: Path, workers: Workers, point: str) -> None:
     """It is done and stays done, or it is not done: the next run never makes half of it."""
     old, new = prepare(home)
-    job = Job(home=str(home), sites=1, version=2, now=LATER.isoformat())
+    job = Job(home=str(home), sites=1, version=2, now=EARLY.isoformat())
     assert workers.run(replace(job, call="POST /rollback", at=point)) == KILLED
     stays = old if ROLLBACK_POINTS[point] else new
 
@@ -114,7 +115,7 @@ def test_a_rollback_is_killed(home: Path, workers: Workers, point: str) -> None:
         await service.tick(after=2 * DAY)
         assert b"edition 3" in service.file(0)
 
-    scene(home, job, LATER, scenario)
+    scene(home, job, EARLY, scenario)
 
 
 def test_a_rollback_holds_whatever_became_of_the_memory(home: Path) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.models import Outcome
+from runtime.models import Outcome, SiteOptions
 from runtime.models import Site as Row
 from runtime.state import SiteState
-from runtime.survey import survey
+from runtime.survey import is_stale, survey
 from tests.runtime.pipeline.conftest import BASE, DAY, Service
 from tests.stand_ins.site import HTML, Replies, Reply, Site, page, sitemap
 
@@ -169,3 +170,13 @@ async def test_a_crawl_that_runs_out_of_time_goes_on_where_it_stopped(service: S
     assert first.site.next_crawl_at - service.now <= timedelta(minutes=10)
     assert second.outcome is Outcome.UPDATED
     assert "Guide 11" in service.published
+
+
+@pytest.mark.parametrize(("ago", "stale"), [(DAY, False), (40 * DAY, True), (-DAY, True)])
+def test_a_full_crawl_of_the_future_counts_for_nothing(ago: timedelta, stale: bool) -> None:
+    """A clock that was ahead, and is set right, does not put the next full crawl off."""
+    row = Row(id="a", base_url=BASE, options=SiteOptions())
+    now = datetime(2026, 6, 1, 12, tzinfo=UTC)
+    state = SiteState(last_full_crawl_at=now - ago, options=row.options.shaping())
+
+    assert is_stale(state, row, now, 28) is stale
