@@ -11,12 +11,11 @@ Region, keys and endpoints are in the variables that Lambda sets and boto3 reads
 from __future__ import annotations
 
 import json
-import os
 import random
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -26,6 +25,8 @@ from runtime.web.tls import shared_tls
 
 if TYPE_CHECKING:
     import httpx
+
+    from runtime.ports import Clock
 
 CONNECT_SECONDS, READ_SECONDS, IDLE_SECONDS = 3.0, 5.0, 20.0
 WAITS = (0.0, 1.0, 2.0)
@@ -56,6 +57,7 @@ class JsonService:
     :param version: of the protocol: "1.0" or "1.1".
     :param target: what `X-Amz-Target` says before the operation.
     :param variable: the service in the name of the variable that gives another endpoint.
+    :param environment: Lambda's variables; looked at by every call, since the trace is another one each time.
     :raises Misconfigured: no region is known.
     """
 
@@ -65,12 +67,13 @@ class JsonService:
         version: str,
         target: str,
         variable: str,
+        environment: Mapping[str, str],
+        clock: Clock,
         *,
-        environment: Mapping[str, str] = os.environ,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._name, self._version, self._target = name, version, target
-        self._environment, self._sleep = environment, sleep
+        self._environment, self._clock, self._sleep = environment, clock, sleep
         self._region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION", "")
         if not self._region:
             raise Misconfigured("no AWS service can be addressed: set an AWS region", code="no_region")
@@ -125,7 +128,7 @@ class JsonService:
         }
         if trace := self._environment.get(TRACE):
             headers["x-amzn-trace-id"] = trace
-        keys, now = credentials(self._environment), datetime.now(UTC)
+        keys, now = credentials(self._environment), self._clock().astimezone(UTC)
         return signed(headers, body, credentials=keys, service=self._name, region=self._region, now=now)
 
     def _client(self) -> httpx.Client:
@@ -149,8 +152,8 @@ class JsonService:
 class SecretsManager(JsonService):
     """What is used of boto3's `secretsmanager` client."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__("secretsmanager", "1.1", "secretsmanager", "SECRETS_MANAGER", **options)
+    def __init__(self, environment: Mapping[str, str], clock: Clock, **options: Any) -> None:
+        super().__init__("secretsmanager", "1.1", "secretsmanager", "SECRETS_MANAGER", environment, clock, **options)
 
     def get_secret_value(self, **sent: Any) -> dict[str, Any]:
         return self.call("GetSecretValue", sent)
@@ -159,8 +162,8 @@ class SecretsManager(JsonService):
 class Sqs(JsonService):
     """What is used of boto3's `sqs` client."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__("sqs", "1.0", "AmazonSQS", "SQS", **options)
+    def __init__(self, environment: Mapping[str, str], clock: Clock, **options: Any) -> None:
+        super().__init__("sqs", "1.0", "AmazonSQS", "SQS", environment, clock, **options)
 
     def send_message(self, **sent: Any) -> dict[str, Any]:
         return self.call("SendMessage", sent)

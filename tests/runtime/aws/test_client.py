@@ -23,6 +23,7 @@ from moto import mock_aws
 
 from runtime.aws.client import SecretsManager, Sqs, endpoint
 from runtime.errors import Misconfigured
+from runtime.wiring import utc_now
 from tests.stand_ins.aws import running_aws
 
 KEYS = {"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "secret-canary"}
@@ -41,7 +42,7 @@ def boto(service: str) -> Any:
 
 def test_a_secret_is_read_in_each_of_its_stages(moto: str) -> None:
     """The current text, and during a rotation the previous one; a stage without a value is boto3's refusal."""
-    theirs, ours = boto("secretsmanager"), SecretsManager(environment={**KEYS, "AWS_ENDPOINT_URL": moto})
+    theirs, ours = boto("secretsmanager"), SecretsManager({**KEYS, "AWS_ENDPOINT_URL": moto}, utc_now)
     arn = theirs.create_secret(Name="cron", SecretString="é1")["ARN"]
     assert ours.get_secret_value(SecretId=arn, VersionStage="AWSCURRENT")["SecretString"] == "é1"
     with pytest.raises(ClientError) as refused:
@@ -58,7 +59,7 @@ def test_a_secret_is_read_in_each_of_its_stages(moto: str) -> None:
 
 def test_messages_arrive_as_boto3_sends_them(moto: str) -> None:
     """One message and a batch, delays included; a queue that does not exist is refused with boto3's code."""
-    theirs, ours = boto("sqs"), Sqs(environment={**KEYS, "AWS_ENDPOINT_URL_SQS": moto})
+    theirs, ours = boto("sqs"), Sqs({**KEYS, "AWS_ENDPOINT_URL_SQS": moto}, utc_now)
     url = theirs.create_queue(QueueName="work")["QueueUrl"]
     entries = [{"Id": "0", "MessageBody": "a"}, {"Id": "1", "MessageBody": '{"b": "é"}', "DelaySeconds": 0}]
     answer = ours.send_message_batch(QueueUrl=url, Entries=entries)
@@ -112,7 +113,7 @@ class Answers:
 def sqs(url: str, **more: str) -> tuple[Sqs, list[float]]:
     """A client of a server, and the pauses it makes."""
     pauses: list[float] = []
-    return Sqs(environment={**KEYS, "AWS_ENDPOINT_URL": url, **more}, sleep=pauses.append), pauses
+    return Sqs({**KEYS, "AWS_ENDPOINT_URL": url, **more}, utc_now, sleep=pauses.append), pauses
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_a_server_that_is_not_there_and_keys_that_are_not_there_are_boto3s_error
         client.send_message(QueueUrl="q", MessageBody="b")
     assert len(pauses) == 3
     client.close()
-    keyless = Sqs(environment={"AWS_DEFAULT_REGION": "eu-west-1", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"})
+    keyless = Sqs({"AWS_DEFAULT_REGION": "eu-west-1", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, utc_now)
     with pytest.raises(NoCredentialsError) as missing:
         keyless.send_message(QueueUrl="q", MessageBody="b")
     assert isinstance(missing.value, BotoCoreError)
@@ -189,7 +190,7 @@ def test_a_server_that_is_not_there_and_keys_that_are_not_there_are_boto3s_error
 def test_a_region_is_needed() -> None:
     """A missing setting is found when the client is made."""
     with pytest.raises(Misconfigured, match="region"):
-        Sqs(environment={})
+        Sqs({}, utc_now)
 
 
 @pytest.mark.parametrize("service", ["sqs", "secretsmanager"])
