@@ -30,12 +30,14 @@ from runtime.errors import StaleClaim
 from runtime.models import Claim, Commit, Outcome, SiteOptions
 from runtime.registry import Enrollment
 from runtime.scheduling import History, ScheduleSettings, decide, spread_of
+from runtime.settings import Settings
 from runtime.sites.sqlite import SqliteSites
 
 SITES = 1_000_000
 START = datetime(2026, 12, 7, tzinfo=UTC)
 DAYS = 14
 LEASE_SECONDS = 330
+CLAIM_BATCH = Settings().claim_batch
 QUIET, CHANGED_VISIT = Visit(0.007, 6, 2, 0), Visit(0.030, 23, 2, 3)
 """CPU seconds, requests, objects: the last measurement of `benchmarks.money`."""
 
@@ -48,7 +50,21 @@ class Plan:
     tick: timedelta
     workers: int
     batch: int = 10
-    most_a_tick: int = MAX_CLAIMS_PER_TICK
+    bound: int | None = None
+    """Set by hand; by default a stage computes it."""
+
+    @property
+    def most_a_tick(self) -> int:
+        """`claims_per_tick` of such a stage."""
+        seconds = int(self.tick.total_seconds())
+        computed = load_stage(
+            {
+                "schedule": f"rate({seconds // 60} minutes)",
+                "workerMaxConcurrency": str(self.workers),
+                "workerBatchSize": str(self.batch),
+            }
+        ).claims_per_tick
+        return self.bound or computed
 
     @property
     def batch_seconds(self) -> float:
@@ -63,9 +79,10 @@ class Plan:
 PLANS = (
     Plan("6 hours, 5 workers (the defaults)", timedelta(hours=6), 5),
     Plan("6 hours, 20 workers (prod)", timedelta(hours=6), 20),
-    Plan("15 minutes, 20 workers", timedelta(minutes=15), 20),
-    Plan("15 minutes, 20 workers, 20,000 a tick", timedelta(minutes=15), 20, most_a_tick=20_000),
+    Plan("1 hour, 20 workers", timedelta(hours=1), 20),
+    Plan("1 hour, 20 workers, batch of 50", timedelta(hours=1), 20, batch=50),
     Plan("15 minutes, 20 workers, batch of 50", timedelta(minutes=15), 20, batch=50),
+    Plan("15 minutes, 20 workers, 100,000 a tick by hand", timedelta(minutes=15), 20, bound=MAX_CLAIMS_PER_TICK),
 )
 
 
@@ -101,13 +118,16 @@ class Fleet:
         most, taken = int(self.plan.most_a_tick / self.weight), 0
         while taken < most:
             batch = await self.sites.claim_due(
-                limit=min(100, most - taken), lease_seconds=LEASE_SECONDS, owner=f"tick-{self.now}", slack_seconds=300
+                limit=min(CLAIM_BATCH, most - taken),
+                lease_seconds=LEASE_SECONDS,
+                owner=f"tick-{self.now}",
+                slack_seconds=300,
             )
             if not batch:
                 break
             taken += len(batch)
             self.queue.extend(batch)
-        self.statements += round(taken * self.weight / 100) + 1
+        self.statements += round(taken * self.weight / CLAIM_BATCH) + 1
         self.largest_tick = max(self.largest_tick, taken)
         self.longest_queue = max(self.longest_queue, len(self.queue))
 
