@@ -27,7 +27,7 @@ def live_alarms() -> list[AlarmSpec]:
             severity=Severity.TICKET,
             hop="live",
             broke="Somebody has waited for a live crawl for more than ten minutes; most clients are gone by then.",
-            check="Do live workers run, or are two long crawls under way?",
+            check="Do live workers run, or are eight long crawls under way?",
             signals={"age": Signal(LIVE_WORK, "ApproximateAgeOfOldestMessage", "Maximum")},
             comparison=">",
             threshold=600,

@@ -89,7 +89,7 @@ def days_at_the_edges() -> list[Scenario]:
         ),
         Scenario(
             "live workers busy",
-            "two long crawls under way, and a third client waits for half an hour",
+            "eight long crawls under way, and one more client waits for half an hour",
             Fleet(live=lambda now: Live(age=now - FAULT if FAULT <= now < FAULT + HOUR // 2 else 0)),
             frozenset({"live-queue-age"}),
             page=False,
