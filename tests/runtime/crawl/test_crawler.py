@@ -153,6 +153,17 @@ def test_a_menu_on_every_page_costs_nothing() -> None:
     assert len(site.log) == len(set(site.log))
 
 
+def test_an_address_is_kept_as_one_text() -> None:
+    """A link, the page it leads to, where that landed and what it calls itself: one text in memory, not four."""
+    own = f'<link rel="canonical" href="{HOME}a">'
+    memory = crawl(Site({HOME: page("Home", "/a"), f"{HOME}a": page("A", head=own)})).memory
+    (link,) = memory[HOME].reading.links
+    (key,) = (url for url in memory if url != HOME)
+    known = memory[key]
+    assert link == f"{HOME}a"
+    assert link is key is known.final_url is known.reading.canonical
+
+
 def test_the_entry_page_says_why_a_site_cannot_be_entered() -> None:
     """A site that answers 503 has no pages, is not complete and says what happened."""
     result = crawl(Site({HOME: (503, HTML, b"down")}))
