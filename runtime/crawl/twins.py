@@ -53,15 +53,14 @@ async def with_twins(
     step = max(1, len(whole) // SAMPLE)
     sample = [page for page in whole[::step][:SAMPLE] if page.url not in settled]
     known = [page for page in unnamed if page.url in previous]
-    await _find(probes, named, FORMS, previous, found)
-    await _find(probes, sample, FORMS, previous, found)
+    await _find(probes, [*named, *sample], FORMS, previous, found)
     forms = tuple(form for form in FORMS if form in {_form(url, twin) for url, twin in found.items()})
     done = {page.url for page in [*named, *sample]}
     if forms:
         await _find(probes, [page for page in unnamed if page.url not in done], forms, previous, found)
     else:
         await _find(probes, [page for page in known if page.url not in done], FORMS, previous, found)
-    return [replace(page, twin=found.get(page.url)) for page in pages], probes.sent
+    return [replace(page, twin=twin) if (twin := found.get(page.url)) else page for page in pages], probes.sent
 
 
 async def _find(
