@@ -65,7 +65,7 @@ async def adapt_price(world: World) -> Budget:
 
 
 async def sample(world: World) -> list[Site]:
-    """Active sites drawn by their ids: in the order of addresses the sites of one owner, which are alike, stand together.
+    """Active sites drawn by their ids: by their addresses the sites of one owner, which are alike, stand together.
 
     The rows are read once in a deployment's life, and only the sample is kept.
 
