@@ -15,6 +15,7 @@ COUNTED_CHARS: Final = 1_000
 """Nothing asks how much longer a page is than this."""
 
 MAX_COUNTED: Final = 40
+_UNCOUNTED: Final = (" ", "\n", "\t", "\r", "\ufffd")
 
 _STRING: Final = etree.XPath("string()", smart_strings=False)
 _STRINGS: Final = etree.XPath(".//text() | .//br", smart_strings=False)
@@ -43,6 +44,8 @@ def undouble(text: str) -> str:
 
 def text_of(element: _Element) -> str:
     """The text of an element and all below it, on one line; a `<br>` separates words."""
+    if not len(element):
+        return one_line(element.text or "")
     if next(element.iter("br"), None) is None:
         return one_line(cast("str", _STRING(element)))
     pieces = cast("list[str | _Element]", _STRINGS(element))
@@ -63,7 +66,7 @@ def visible_chars(body: _Element) -> int:
     for paragraph in islice(body.iter("p"), MAX_COUNTED):
         text = paragraph.text  # what stands before the first element in it, so that nested ones count once
         if text is not None:
-            chars += len("".join(text.replace("\ufffd", "").split()))
+            chars += len(text) - sum(map(text.count, _UNCOUNTED))
             if chars >= COUNTED_CHARS:
                 return COUNTED_CHARS
     return min(length_of(body), COUNTED_CHARS)
