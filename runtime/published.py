@@ -14,13 +14,16 @@ from runtime.ports import Publisher, Stored
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The public object as it is, and the text of each section file by its URL. `missing` are those that are linked
-    and not there.
-    """
+    """The public object as it is, and each section file that it links by its URL; `missing` are those not there."""
 
     stored: Stored
-    parts: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, Stored] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The texts of the section files, by URL."""
+        return {url: part.body.decode("utf-8", "replace") for url, part in self.sections.items()}
 
     @property
     def document(self) -> Document:
@@ -46,14 +49,14 @@ async def read_published(publisher: Publisher, base_url: str) -> Published | Non
     stored = await publisher.read(keys.public(base_url))
     if stored is None:
         return None
-    parts, missing = {}, []
+    sections, missing = {}, []
     for slug, url in section_slugs(publisher, base_url, stored.body).items():
         part = await publisher.read(keys.section(base_url, slug))
         if part is not None:
-            parts[url] = part.body.decode("utf-8", "replace")
+            sections[url] = part
         else:
             missing.append(url)
-    return Published(stored, parts, tuple(missing))
+    return Published(stored, sections, tuple(missing))
 
 
 def section_slugs(publisher: Publisher, base_url: str, body: bytes) -> dict[str, str]:

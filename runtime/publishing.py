@@ -18,14 +18,14 @@ from runtime.published import Published, read_published, section_slugs
 PUT_BACK = "its missing or altered file was put back"
 
 
-async def publish(world: World, claim: Claim, rendered: Rendered, published: Stored | None) -> str:
+async def publish(world: World, claim: Claim, rendered: Rendered, public: Published | None) -> str:
     """Publish, and give the public URL. Publishing what is there already writes nothing.
 
     The lease is renewed first. Whoever took the site over before that is found by it; whoever does later has written
-    another object than `published`, and is found by the condition of the write.
+    other objects than `public`, and is found by the condition of each write.
 
-    :param published: the public object as it was when the run began; another one there now is not overwritten.
-    :raises StaleClaim: the lease was lost. :raises PreconditionFailed: somebody else wrote the object meanwhile.
+    :param public: what readers had when the run began; whatever else they have now is not overwritten.
+    :raises StaleClaim: the lease was lost. :raises PreconditionFailed: somebody else wrote an object meanwhile.
     """
     await world.sites.renew_lease(claim, lease_seconds=world.settings.lease_seconds)
     publisher, base_url = world.publisher, claim.site.base_url
@@ -34,13 +34,42 @@ async def publish(world: World, claim: Claim, rendered: Rendered, published: Sto
     for slug, text in rendered.sections.items():
         await publisher.put_version(keys.version_section(base_url, sha256, slug), text.encode(), sha256=sha256)
     world.events.event("step", step="version_stored", site_id=claim.site.id, sha256=sha256)
-    for slug, text in rendered.sections.items():
-        await replace_object(publisher, keys.section(base_url, slug), text.encode(), sha256, claim.generation)
-    key = keys.public(base_url)
-    if published is None or published.sha256 != sha256 or published.body != body:
-        await put_public(publisher, key, body, sha256=sha256, generation=claim.generation, published=published)
+    sections = {keys.section(base_url, slug): text.encode() for slug, text in rendered.sections.items()}
+    await put_files(publisher, claim, sha256, {**sections, keys.public(base_url): body}, public)
     world.events.event("step", step="published", site_id=claim.site.id, sha256=sha256)
-    return publisher.url(key)
+    return publisher.url(keys.public(base_url))
+
+
+async def put_files(
+    publisher: Publisher, claim: Claim, sha256: str, files: Mapping[str, bytes], public: Published | None
+) -> None:
+    """Give readers the files of one document, its root last. Each is written only over what `public` has.
+
+    :raises PreconditionFailed: somebody else wrote one of them meanwhile.
+    """
+    root = keys.public(claim.site.base_url)
+    for key, body in files.items():
+        if key == root:
+            known = None if public is None else public.stored
+            if known is not None and (known.body, known.sha256) == (body, sha256):
+                continue
+        else:
+            known = None if public is None else public.sections.get(publisher.url(key))
+            known = known or await _left_over(publisher, key, root, public)
+            if known is not None and known.body == body:
+                continue
+        await put_public(publisher, key, body, sha256=sha256, generation=claim.generation, published=known)
+
+
+async def _left_over(publisher: Publisher, key: str, root: str, public: Published | None) -> Stored | None:
+    """A section file that no longer, or not yet, belongs to what is public.
+
+    :raises PreconditionFailed: something else is public by now, to which it may belong.
+    """
+    found, now_there = await publisher.read(key), await publisher.read(root)
+    if (now_there and now_there.etag) != (public and public.stored.etag):
+        raise PreconditionFailed(f"{root} was changed by somebody else: read it again before writing")
+    return found
 
 
 async def put_public(
@@ -58,13 +87,6 @@ async def put_public(
             raise
 
 
-async def replace_object(publisher: Publisher, key: str, body: bytes, sha256: str, generation: int) -> None:
-    """Write a file over whatever version of it is there."""
-    current = await publisher.read(key)
-    if current is None or (current.body, current.sha256) != (body, sha256):
-        await put_public(publisher, key, body, sha256=sha256, generation=generation, published=current)
-
-
 async def version_files(publisher: Publisher, base_url: str, sha256: str) -> dict[str, bytes] | None:
     """What readers get of a version: public key -> body, section files first. None: a part of it is not there."""
     root = await publisher.read(keys.version(base_url, sha256))
@@ -77,15 +99,6 @@ async def version_files(publisher: Publisher, base_url: str, sha256: str) -> dic
             return None
         files[keys.section(base_url, slug)] = part.body
     return {**files, keys.public(base_url): root.body}
-
-
-async def put_version_back(publisher: Publisher, claim: Claim, sha256: str, files: Mapping[str, bytes]) -> None:
-    """Make the files of a version public again, as `version_files` gave them.
-
-    :raises PreconditionFailed: somebody else wrote one of them meanwhile.
-    """
-    for key, body in files.items():
-        await replace_object(publisher, key, body, sha256, claim.generation)
 
 
 async def file_of(world: World, claim: Claim) -> tuple[Published | None, bool]:
@@ -105,7 +118,7 @@ async def file_of(world: World, claim: Claim) -> tuple[Published | None, bool]:
     files = None if sha256 is None else await version_files(publisher, site.base_url, sha256)
     if sha256 is None or files is None:
         return found, False
-    await _put_back(world, claim, sha256, files)
+    await _put_back(world, claim, sha256, files, found)
     return await read_published(publisher, site.base_url), True
 
 
@@ -121,12 +134,14 @@ async def as_row_says(world: World, claim: Claim, public: Published | None) -> b
     files = await version_files(world.publisher, claim.site.base_url, sha256)
     if files is None:
         return False
-    await _put_back(world, claim, sha256, files)
+    await _put_back(world, claim, sha256, files, public)
     return True
 
 
-async def _put_back(world: World, claim: Claim, sha256: str, files: Mapping[str, bytes]) -> None:
+async def _put_back(
+    world: World, claim: Claim, sha256: str, files: Mapping[str, bytes], public: Published | None
+) -> None:
     await world.sites.renew_lease(claim, lease_seconds=world.settings.lease_seconds)
-    await put_version_back(world.publisher, claim, sha256, files)
+    await put_files(world.publisher, claim, sha256, files, public)
     site = claim.site
     world.events.event("file_put_back", site_id=site.id, base_url=site.base_url, sha256=sha256)

@@ -187,7 +187,6 @@ async def _work(
     world: World, claim: Claim, state: SiteState, public: Published | None, deadline: float, progress: Progress | None
 ) -> tuple[Survey, str | None]:
     site = claim.site
-    stored = None if public is None else public.stored
     forced = claim.forced or reads_pages(site, world.settings)
     result = await survey(
         world, site, state, public, forced=forced, now=world.clock(), deadline=deadline, progress=progress
@@ -202,10 +201,10 @@ async def _work(
     result = await enhance(world, site, result, public)
     outgoing = result.outgoing or rendered
     if not same:
-        return result, await publish(world, claim, outgoing, stored)
+        return result, await publish(world, claim, outgoing, public)
     if public is not None and public.is_whole(outgoing):
         return result, None
-    url = await publish(world, claim, outgoing, stored)
+    url = await publish(world, claim, outgoing, public)
     reworded = result.state.descriptions != state.descriptions
     what = "its descriptions were written anew" if reworded else PUT_BACK
     return replace(result, reason=f"the document is the same as before; {what}"), url

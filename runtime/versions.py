@@ -8,7 +8,8 @@ from runtime import keys
 from runtime.errors import CorruptState, InputError, NotFound, StaleClaim
 from runtime.models import Claim, Commit, Outcome, Site
 from runtime.ports import Message, World
-from runtime.publishing import put_version_back, version_files
+from runtime.published import read_published
+from runtime.publishing import put_files, version_files
 from runtime.start import start_run
 from runtime.state import decode
 
@@ -43,7 +44,9 @@ async def rollback(world: World, site_id: str, version: str | None = None) -> Si
     claim = await _claim(world, site)
     world.events.event("step", step="claimed", site_id=site_id, owner=OPERATOR)
     try:
-        await put_version_back(world.publisher, claim, target, files)
+        public = await read_published(world.publisher, site.base_url)
+        await world.sites.renew_lease(claim, lease_seconds=LEASE_SECONDS)  # nobody wrote that meanwhile
+        await put_files(world.publisher, claim, target, files, public)
     except BaseException:
         await world.sites.release(claim)
         raise

@@ -17,6 +17,7 @@ from runtime.document.validate import validate
 from runtime.errors import ServiceError
 from runtime.models import Outcome, Run, Site, SiteStatus, Summary
 from runtime.ports import Publisher, States
+from runtime.published import section_slugs
 from runtime.registry import Sites
 from runtime.settings import CrawlLimits, Settings
 from tests.faults.service import Service, sha
@@ -65,7 +66,7 @@ async def check_invariants(
     rows = await seen.sites.list_sites(limit=10_000)
     for row in rows:
         runs = await seen.sites.runs(row.id, limit=1_000)
-        await _file_is_whole(seen, row)
+        await _file_is_whole(seen, row, settled=settled)
         await _row_tells_the_truth(seen, row, settled=settled)
         _is_not_lost(seen, row, rows, settled=settled)
         _wish_is_kept(seen, row, settled=settled)
@@ -102,8 +103,10 @@ def _evidence(service: Service) -> Evidence:
     )
 
 
-async def _file_is_whole(seen: Evidence, row: Site) -> None:
-    """I1: what readers get is one document, whole, and one that was stored as a version."""
+async def _file_is_whole(seen: Evidence, row: Site, *, settled: bool) -> None:
+    """I1: what readers get is one document, whole, and one that was stored as a version; its section files, too, once
+    all is quiet: they are written one after another.
+    """
     stored = await seen.publisher.read(keys.public(row.base_url))
     if stored is None:
         return
@@ -114,6 +117,12 @@ async def _file_is_whole(seen: Evidence, row: Site) -> None:
     version = await seen.publisher.read(keys.version(row.base_url, stored.sha256))
     assert version is not None, f"I1 {row.base_url}: the public file is no version"
     assert version.body == stored.body, f"I1 {row.base_url}: the public file is not its version"
+    for slug in section_slugs(seen.publisher, row.base_url, stored.body) if settled else ():
+        part = await seen.publisher.read(keys.section(row.base_url, slug))
+        kept = await seen.publisher.read(keys.version_section(row.base_url, stored.sha256, slug))
+        assert part is not None, f"I1 {row.base_url}: section {slug} is not there"
+        assert kept is not None, f"I1 {row.base_url}: section {slug} is no version"
+        assert part.body == kept.body, f"I1 {row.base_url}: section {slug} is another version's"
 
 
 def _is_divided(body: bytes) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -209,6 +210,31 @@ def test_f_10_a_worker_that_was_stopped_for_longer_than_its_lease(home: Path, wo
         await check_invariants(service, settled=True, truth={base(n): await service.truth(n) for n in range(SITES)})
 
     run(scenario())
+    service.close()
+
+
+def test_f_10_a_stale_worker_does_not_mix_its_section_files_into_a_newer_file(home: Path, workers: Workers) -> None:
+    """A file in several parts: the stale worker finds the first of them changed, and writes none."""
+    first = Job(home=str(home), sites=1, pages=1_000)
+    service = opened(home, first, START)
+
+    async def begin() -> None:
+        await service.enroll(0, maxPages=10_000)
+        await service.tick()
+
+    run(begin())
+    service.close()
+    now = START + 2 * DAY
+    pid = workers.start(replace(first, version=2, at=KILL_POINTS["K7"], rest=True, now=now.isoformat()))
+    assert workers.wait(pid) == "stopped"
+    service = opened(home, replace(first, version=3), now + LEASE + timedelta(seconds=1))
+    summary = run(service.tick())
+    assert summary is not None
+    assert summary.updated == 1
+    run(check_invariants(service, settled=True))
+    os.kill(pid, signal.SIGCONT)
+    assert workers.wait(pid) == 0
+    run(check_invariants(service, settled=True))
     service.close()
 
 

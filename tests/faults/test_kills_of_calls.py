@@ -118,6 +118,30 @@ def test_a_rollback_is_killed(home: Path, workers: Workers, point: str) -> None:
     scene(home, job, EARLY, scenario)
 
 
+@pytest.mark.parametrize("point", ["claimed", "return published.py read_published", "return sqlite.py renew_lease"])
+def test_a_rollback_is_stopped_for_longer_than_its_lease(home: Path, workers: Workers, point: str) -> None:
+    """SIGSTOP, a worker takes the site over and publishes a newer file, SIGCONT: the late rollback changes nothing."""
+    prepare(home)
+    job = Job(home=str(home), sites=1, version=3, now=LATER.isoformat())
+    pid = workers.start(replace(job, call="POST /rollback", at=point, rest=True))
+    assert workers.wait(pid) == "stopped"
+
+    async def overtake(service: Service) -> None:
+        summary = await service.tick()
+        assert summary is not None
+        assert summary.updated == 1
+
+    scene(home, job, LATER + LEASE, overtake)
+    os.kill(pid, signal.SIGCONT)
+    assert workers.wait(pid) == 1, "the caller is told that it failed"
+
+    async def scenario(service: Service) -> None:
+        assert b"edition 3" in service.file(0)
+        await check_invariants(service, settled=True, truth={base(0): await service.truth(0)})
+
+    scene(home, job, LATER + LEASE, scenario)
+
+
 def test_a_rollback_holds_whatever_became_of_the_memory(home: Path) -> None:
     """The memory of the runs is a cache: lost, damaged or a run behind, it does not bring the newer file back."""
     old, _ = prepare(home)

@@ -22,6 +22,7 @@ from runtime.document.render import Rendered
 from runtime.errors import PreconditionFailed, StaleClaim
 from runtime.models import Outcome
 from runtime.publish.s3 import S3Publisher, make_client
+from runtime.published import read_published
 from runtime.publishing import publish
 from runtime.recrawl import look, settle
 from tests.faults.invariants import check_invariants
@@ -432,13 +433,12 @@ def test_publishing_what_is_there_writes_nothing(home: Path) -> None:
         await service.tick()
         claim = await service.sites.claim_site(row.id, lease_seconds=60, owner="again", force=True)
         assert claim is not None
-        stored = await service.public.read(keys.public(base(0)))
-        assert stored is not None
+        public = await read_published(service.public, base(0))
+        assert public is not None
         path = service.home / "published" / keys.public(base(0))
         before = path.stat().st_mtime_ns
-        text = stored.body.decode()
-        again = Rendered(text=text, sections={}, sha256=sha256(stored.body).hexdigest())
-        await publish(service.sound, claim, again, stored)
+        again = Rendered(text=public.text, sections={}, sha256=sha256(public.stored.body).hexdigest())
+        await publish(service.sound, claim, again, public)
         assert path.stat().st_mtime_ns == before
 
     with service_of(home) as service:

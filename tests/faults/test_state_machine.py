@@ -29,8 +29,13 @@ def test_the_promises_hold_whatever_happens_in_any_order() -> None:
     run_state_machine_as_test(ServiceMachine, settings=BOUNDED)
 
 
-def main(minutes: float) -> None:
-    """What fails is printed as it was found: shrinking takes minutes, which are better spent on more orders."""
+def explore(minutes: float) -> int:
+    """Look for orders that break a promise, with other random numbers each time; gives how many steps were taken.
+
+    What fails is printed as it was found: shrinking takes minutes, which are better spent on more orders.
+
+    :raises AssertionError: a promise was broken.
+    """
     end = time.monotonic() + 60 * minutes
     looser = settings(
         BOUNDED, max_examples=20, stateful_step_count=40, derandomize=False, database=None, phases=[Phase.generate]
@@ -40,7 +45,8 @@ def main(minutes: float) -> None:
         run_state_machine_as_test(ServiceMachine, settings=looser)
         steps += looser.max_examples * looser.stateful_step_count
         print(f"{steps} steps", flush=True)
+    return steps
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]))
+    explore(float(sys.argv[1]))

@@ -127,8 +127,8 @@ MUTANTS = (
     Mutant(
         "a failed upload that never advances the hash",
         "runtime/recrawl.py",
-        "        return result, await publish(world, claim, outgoing, stored)\n",
-        "        try:\n            return result, await publish(world, claim, outgoing, stored)\n"
+        "        return result, await publish(world, claim, outgoing, public)\n",
+        "        try:\n            return result, await publish(world, claim, outgoing, public)\n"
         "        except ServiceError:\n            return result, None\n",
         (*_UPLOADS, "tests/faults/test_nth_call.py"),
     ),
