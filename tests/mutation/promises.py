@@ -101,6 +101,21 @@ MUTANTS = (
         _LOST,
     ),
     Mutant(
+        "the condition of a write to a section file",
+        "runtime/publishing.py",
+        "            known = None if public is None else public.sections.get(publisher.url(key))\n"
+        "            known = known or await _left_over(publisher, key, root, public)\n",
+        "            known = await publisher.read(key)\n",
+        ("tests/faults/test_kills.py",),
+    ),
+    Mutant(
+        "the lease that a rollback asks for before it writes",
+        "runtime/versions.py",
+        "        await world.sites.renew_lease(claim, lease_seconds=LEASE_SECONDS)  # nobody wrote that meanwhile\n",
+        "",
+        _CALLS,
+    ),
+    Mutant(
         "the row's file in the place of a dead worker's",
         "runtime/publishing.py",
         "    if public is None or sha256 is None or public.stored.sha256 == sha256:\n",
