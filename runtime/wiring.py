@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from runtime import environment as env
@@ -19,6 +18,7 @@ from runtime.settings import FetchPolicy, Settings, number, require, scheduling,
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from runtime.aws.client import Sqs
     from runtime.handlers.vault import Vault
     from runtime.ports import Letters, Publisher, States, Web
 
@@ -85,6 +85,7 @@ async def cloud_world(
     *,
     needed: tuple[str, ...],
     vault: Vault,
+    sqs: Sqs,
     events: Events,
     clock: Clock = utc_now,
     store_seconds: float = 5.0,
@@ -99,7 +100,7 @@ async def cloud_world(
     :raises StoreDown: the secrets cannot be read.
     """
     from runtime.publish.opening import OnFirstUse, OpenedPublisher
-    from runtime.queues import sqs
+    from runtime.queues.sqs import SqsQueue
     from runtime.sites.supabase import SupabaseSites
 
     require(environment, *needed)
@@ -115,7 +116,7 @@ async def cloud_world(
     def letters() -> Letters:
         from runtime.queues.letters import SqsLetters
 
-        return SqsLetters(sqs.make_client(), environment[env.LETTERS_QUEUE_URL])
+        return SqsLetters(sqs, environment[env.LETTERS_QUEUE_URL])
 
     def states() -> States:
         from runtime.publish.s3 import S3States, make_client
@@ -127,7 +128,7 @@ async def cloud_world(
         sites=SupabaseSites(supabase["url"], supabase["key"], timeout_seconds=store_seconds),
         publisher=OpenedPublisher(lambda: public_bucket(environment, vault), environment.get(env.PUBLIC_BASE_URL, "")),
         states=cast("States", OnFirstUse(states)),
-        queue=sqs.SqsQueue(sqs.make_client(), environment[env.QUEUE_URL], events=events),
+        queue=SqsQueue(sqs, environment[env.QUEUE_URL], events=events),
         events=events,
         clock=clock,
         settings=settings,

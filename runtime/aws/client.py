@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import random
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC
@@ -83,6 +84,7 @@ class JsonService:
         given = environment.get(variable) or environment.get("AWS_ENDPOINT_URL")
         self.url = given or endpoint(name, self._region)
         self._http: httpx.Client | None = None
+        self._opening = threading.Lock()
 
     def call(self, operation: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The service's answer.
@@ -132,17 +134,18 @@ class JsonService:
         return signed(headers, body, credentials=keys, service=self._name, region=self._region, now=now)
 
     def _client(self) -> httpx.Client:
-        if self._http is None:
-            import httpx
+        import httpx
 
-            bundle = self._environment.get("AWS_CA_BUNDLE")
-            self._http = httpx.Client(
-                verify=ssl.create_default_context(cafile=bundle) if bundle else shared_tls(),
-                timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
-                limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
-                trust_env=False,
-            )
-        return self._http
+        with self._opening:
+            if self._http is None:
+                bundle = self._environment.get("AWS_CA_BUNDLE")
+                self._http = httpx.Client(
+                    verify=ssl.create_default_context(cafile=bundle) if bundle else shared_tls(),
+                    timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+                    limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
+                    trust_env=False,
+                )
+            return self._http
 
     def close(self) -> None:
         if self._http is not None:

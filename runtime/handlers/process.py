@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from runtime import environment as env
 from runtime import metrics as names
+from runtime.aws.client import SecretsManager, Sqs
 from runtime.errors import Misconfigured, ServiceError
 from runtime.handlers.logs import Log
 from runtime.handlers.telemetry import CloudEvents
 from runtime.handlers.vault import Vault
 from runtime.ports import World
-from runtime.wiring import cloud_world
+from runtime.wiring import cloud_world, utc_now
 
 if TYPE_CHECKING:
     from runtime.api import Secrets
-
-REGION = "AWS_REGION"
 
 
 class Process:
@@ -48,6 +47,8 @@ class Process:
         self._runner: asyncio.Runner | None = None
         self._world: World | None = None
         self._vault: Vault | None = None
+        self._secrets_manager: SecretsManager | None = None
+        self._sqs: Sqs | None = None
         self.logger = Log(names.SERVICE)
         self.events = CloudEvents(self.logger, environment.get(env.STAGE, "unknown"))
 
@@ -91,6 +92,9 @@ class Process:
                 self._runner.run(self._world.web.aclose())
                 self._world.sites.close()
             self._runner.close()
+        for service in (self._secrets_manager, self._sqs):
+            if service is not None:
+                service.close()
 
     def renew(self) -> None:
         """Let the next read of the secrets see a rotation."""
@@ -98,10 +102,12 @@ class Process:
 
     async def _work(self, work: Callable[[World], Awaitable[Any]]) -> Any:
         if self._world is None:
+            self._sqs = self._sqs or Sqs(os.environ, utc_now)
             world = await cloud_world(
                 self._environment,
                 needed=self._needed,
                 vault=self._opened_vault(),
+                sqs=self._sqs,
                 events=self.events,
                 store_seconds=self._store_seconds,
             )
@@ -112,9 +118,8 @@ class Process:
 
     def _opened_vault(self) -> Vault:
         if self._vault is None:
-            import boto3
-
-            self._vault = Vault(boto3.client("secretsmanager"), time.monotonic)
+            self._secrets_manager = SecretsManager(os.environ, utc_now)
+            self._vault = Vault(self._secrets_manager, time.monotonic)
         return self._vault
 
 

@@ -12,6 +12,8 @@ from runtime.errors import Misconfigured, StoreDown
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
+    from runtime.aws.client import SecretsManager
+
 REMEMBER_SECONDS = 300.0
 RENEW_SECONDS = 5.0
 CURRENT = "AWSCURRENT"
@@ -25,7 +27,7 @@ class Vault:
     not stop a service that already knows its secrets. One that was never read is an error, never "no secret".
     """
 
-    def __init__(self, client: SecretsManagerClient, monotonic: Callable[[], float]) -> None:
+    def __init__(self, client: SecretsManagerClient | SecretsManager, monotonic: Callable[[], float]) -> None:
         self._client, self._monotonic = client, monotonic
         self._known: dict[tuple[str, str], tuple[float, str]] = {}
 

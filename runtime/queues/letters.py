@@ -12,6 +12,8 @@ from runtime.letters import Letter, to_json
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
+    from runtime.aws.client import Sqs
+
 FIRST_WAIT_SECONDS = 900
 """How long the queue holds a letter back, the longest that SQS can; its visibility timeout is the wait after that."""
 
@@ -19,7 +21,7 @@ FIRST_WAIT_SECONDS = 900
 class SqsLetters:
     """A queue whose consumer tries again; what it cannot deliver in the end goes to the queue's dead letters."""
 
-    def __init__(self, client: SQSClient, queue_url: str) -> None:
+    def __init__(self, client: SQSClient | Sqs, queue_url: str) -> None:
         self._client, self._queue_url = client, queue_url
 
     async def keep(self, letter: Letter) -> None:

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from runtime.errors import Misconfigured
 from runtime.ports import Events, Message
 from runtime.queues.messages import from_json, to_json
 
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
 
-__all__ = ["SqsQueue", "from_json", "make_client", "to_json"]
+    from runtime.aws.client import Sqs
+
+__all__ = ["SqsQueue", "from_json", "to_json"]
 
 BATCH = 10
 """The most messages that SendMessageBatch takes; ten of ours are far below its limit in bytes."""
@@ -37,41 +38,6 @@ sends has to give the rest back while there is time.
 """
 
 
-def make_client(
-    *,
-    endpoint_url: str | None = None,
-    region: str | None = None,
-    access_key_id: str | None = None,
-    secret_access_key: str | None = None,
-) -> SQSClient:
-    """A client whose calls end within half a minute. Without keys boto3's own chain provides them (a Lambda's role).
-
-    :raises Misconfigured: the endpoint is not a URL, or no region is known.
-    """
-    import boto3
-    from botocore.config import Config
-    from botocore.exceptions import BotoCoreError
-
-    config = Config(
-        connect_timeout=3,
-        read_timeout=5,
-        retries={"mode": "standard", "total_max_attempts": 3},
-        max_pool_connections=CALLS_AT_ONCE,
-        parameter_validation=False,  # all parameters are ours; an eighth of a call's CPU
-    )
-    try:
-        return boto3.client(
-            "sqs",
-            endpoint_url=endpoint_url,
-            region_name=region,
-            aws_access_key_id=access_key_id,
-            aws_secret_access_key=secret_access_key,
-            config=config,
-        )
-    except (BotoCoreError, ValueError):
-        raise Misconfigured("the queue cannot be addressed: set an AWS region", code="queue_refused") from None
-
-
 @dataclass(slots=True)
 class _Losses:
     """Of one `send`: batches that were lost whole since the last that was taken, and messages that were not tried."""
@@ -83,7 +49,7 @@ class _Losses:
 class SqsQueue:
     """Sends to one queue. Why a batch could not be sent goes to `events` as `queue_failed`."""
 
-    def __init__(self, client: SQSClient, queue_url: str, *, events: Events | None = None) -> None:
+    def __init__(self, client: SQSClient | Sqs, queue_url: str, *, events: Events | None = None) -> None:
         self._client = client
         self._queue_url = queue_url
         self._events = events

@@ -18,6 +18,7 @@ from runtime.handlers import cron, webhook, worker
 from runtime.handlers.process import Process
 from runtime.sample.server import SampleServer, serve_in_thread
 from runtime.sample.site import SampleSite
+from tests.stand_ins.aws import running_aws
 from tests.stand_ins.postgres import Postgres, running_postgres
 from tests.stand_ins.postgrest import running_postgrest, token
 
@@ -125,6 +126,7 @@ def cloud(server: Postgres, environment: pytest.MonkeyPatch, log: io.StringIO) -
     database = server.create()
     with (
         mock_aws(),
+        running_aws() as aws,
         serve_in_thread(SampleSite()) as site,
         running_postgrest(server.uri(database, user="authenticator")) as api,
     ):
@@ -146,6 +148,8 @@ def cloud(server: Postgres, environment: pytest.MonkeyPatch, log: io.StringIO) -
             env.STATE_BUCKET: "state",
             env.PUBLIC_BASE_URL: "https://files.example.org",
             env.ALLOW_NETWORKS: "127.0.0.0/8",
+            "AWS_ENDPOINT_URL_SECRETS_MANAGER": aws,
+            "AWS_ENDPOINT_URL_SQS": aws,
         }.items():
             environment.setenv(variable, value)
         yield made

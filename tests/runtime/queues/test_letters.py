@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import boto3
 import pytest
 from botocore.stub import Stubber
 from moto import mock_aws
 
+from runtime.aws.client import Sqs
 from runtime.errors import StoreDown
 from runtime.letters import Letter, from_json
 from runtime.queues.letters import SqsLetters
-from runtime.queues.sqs import make_client
+from runtime.wiring import utc_now
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -20,10 +22,14 @@ if TYPE_CHECKING:
 LETTER = Letter(site_id="s1", role="service", id="run-1", kind="llms_txt.held", body='{"said":"été ☃"}')
 
 
+def boto() -> SQSClient:
+    return boto3.client("sqs", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
+
+
 @pytest.fixture
 def sqs() -> Iterator[SQSClient]:
     with mock_aws():
-        yield make_client(region="us-east-1", access_key_id="test", secret_access_key="test")
+        yield boto()
 
 
 async def test_a_letter_comes_out_of_the_queue_as_it_was(sqs: SQSClient) -> None:
@@ -55,7 +61,7 @@ async def test_the_largest_message_fits(sqs: SQSClient) -> None:
 @pytest.mark.parametrize("code", ["AWS.SimpleQueueService.NonExistentQueue", "AccessDenied", "ThrottlingException"])
 async def test_a_queue_that_refuses_is_a_store_that_is_down(code: str) -> None:
     """Whatever AWS says: the run goes on without, and the sentence shows neither the queue nor the letter."""
-    client = make_client(region="us-east-1", access_key_id="test", secret_access_key="test")
+    client = boto()
     stub = Stubber(client)
     stub.add_client_error("send_message", service_error_code=code)
     with stub, pytest.raises(StoreDown) as down:
@@ -67,11 +73,7 @@ async def test_a_queue_that_refuses_is_a_store_that_is_down(code: str) -> None:
 
 async def test_a_queue_that_cannot_be_reached_is_a_store_that_is_down() -> None:
     """Nothing listens there."""
-    client = make_client(
-        region="us-east-1",
-        access_key_id="test",
-        secret_access_key="test",
-        endpoint_url="http://127.0.0.1:9",
-    )
+    keys = {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    client = Sqs({**keys, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, utc_now, sleep=lambda _: None)
     with pytest.raises(StoreDown):
         await SqsLetters(client, "http://127.0.0.1:9/123456789012/letters").keep(LETTER)

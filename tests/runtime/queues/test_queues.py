@@ -7,20 +7,23 @@ from itertools import count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+import boto3
 import pytest
 from botocore.exceptions import EndpointConnectionError
 from botocore.stub import Stubber
 from moto import mock_aws
 
-from runtime.errors import Misconfigured
+from runtime.aws.client import Sqs
 from runtime.ports import Message
 from runtime.queues.memory import MemoryQueue
-from runtime.queues.sqs import CALLS_AT_ONCE, GIVE_UP, SqsQueue, from_json, make_client, to_json
+from runtime.queues.sqs import CALLS_AT_ONCE, GIVE_UP, SqsQueue, from_json, to_json
+from runtime.wiring import utc_now
+from tests.stand_ins.aws import running_aws
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-KEYS = {"access_key_id": "test", "secret_access_key": "secret-canary"}
+KEYS = {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "secret-canary"}
 
 
 class Heard:
@@ -33,10 +36,23 @@ class Heard:
         self.events.append((name, fields))
 
 
+def boto() -> SQSClient:
+    return boto3.client("sqs", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
+
+
+@pytest.fixture
+def ours(sqs: SQSClient) -> Iterator[Sqs]:
+    """The client of the doors, at what `sqs` sees."""
+    with running_aws() as url:
+        client = Sqs({**KEYS, "AWS_ENDPOINT_URL": url}, utc_now)
+        yield client
+        client.close()
+
+
 @pytest.fixture
 def sqs() -> Iterator[SQSClient]:
     with mock_aws():
-        yield make_client(region="us-east-1", **KEYS)
+        yield boto()
 
 
 @pytest.fixture
@@ -86,7 +102,7 @@ async def test_the_memory_queue_keeps_a_message_back() -> None:
 
 async def test_sqs_keeps_a_message_back() -> None:
     """The delay travels as SQS's own, its 900 seconds at most, and is not part of the message."""
-    client = make_client(region="us-east-1", **KEYS)
+    client = boto()
     sent = [Message(site_id="a", delay_seconds=300), Message(site_id="b", delay_seconds=1_000)]
     with Stubber(client) as stub:
         entries = [
@@ -101,20 +117,20 @@ async def test_sqs_keeps_a_message_back() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 10, 11, 57])
-async def test_every_message_arrives_once(sqs: SQSClient, queue_url: str, count: int) -> None:
+async def test_every_message_arrives_once(sqs: SQSClient, ours: Sqs, queue_url: str, count: int) -> None:
     """Any number of messages is cut into batches of ten, and all of them get there."""
     sent = messages(count)
 
-    assert await SqsQueue(sqs, queue_url).send(sent) == []
+    assert await SqsQueue(ours, queue_url).send(sent) == []
     assert sorted(received(sqs, queue_url), key=lambda m: m.site_id) == sorted(sent, key=lambda m: m.site_id)
 
 
-async def test_a_queue_that_is_not_there_returns_everything(sqs: SQSClient, queue_url: str) -> None:
+async def test_a_queue_that_is_not_there_returns_everything(ours: Sqs, queue_url: str) -> None:
     """Nothing is raised and nothing is lost: all messages come back, and the reason is reported."""
     heard = Heard()
     sent = messages(12)
 
-    assert await SqsQueue(sqs, f"{queue_url}-typo", events=heard).send(sent) == sent
+    assert await SqsQueue(ours, f"{queue_url}-typo", events=heard).send(sent) == sent
     assert sorted(fields["count"] for _, fields in heard.events) == [2, 10]
     assert all(
         "NonExistentQueue" in fields["code"] or "QueueDoesNotExist" in fields["code"] for _, fields in heard.events
@@ -124,7 +140,7 @@ async def test_a_queue_that_is_not_there_returns_everything(sqs: SQSClient, queu
 async def test_a_server_that_is_not_there_returns_everything() -> None:
     """No connection is an answer too; the reason names the kind of failure and no address or key."""
     heard = Heard()
-    client = make_client(endpoint_url="http://127.0.0.1:9", region="us-east-1", **KEYS)
+    client = Sqs({**KEYS, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, utc_now, sleep=lambda _: None)
     sent = messages(2)
 
     assert await SqsQueue(client, "http://127.0.0.1:9/1/q", events=heard).send(sent) == sent
@@ -133,7 +149,7 @@ async def test_a_server_that_is_not_there_returns_everything() -> None:
 
 async def test_what_a_batch_refuses_comes_back_alone() -> None:
     """Of a batch in which some entries fail, those and what the answer forgot come back, in their order."""
-    client = make_client(region="us-east-1", **KEYS)
+    client = boto()
     heard = Heard()
     sent = messages(4)
     ok = {"MessageId": "m", "MD5OfMessageBody": "0" * 32}
@@ -165,15 +181,6 @@ async def test_one_failed_batch_leaves_the_others_sent(sqs: SQSClient, queue_url
 
     assert failed == sent[10:20]
     assert {each.site_id for each in received(sqs, queue_url)} == {each.site_id for each in sent[:10] + sent[20:]}
-
-
-def test_a_queue_without_a_region_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing setting is found when the client is made."""
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
-    with pytest.raises(Misconfigured, match="region"):
-        make_client(**KEYS)
 
 
 async def test_a_queue_that_is_down_is_not_asked_for_every_message() -> None:
