@@ -1,4 +1,5 @@
-"""The long runs: killed workers, readers during publishing, fuzzed webhooks. Each ends with 1 if a promise was broken.
+"""The long runs: killed workers, readers during publishing, fuzzed webhooks, anything in any order. Each ends with 1 if a
+promise was broken.
 
 python -m tests.soak                            all of them
 python -m tests.soak kills cloud --minutes 20   some, each within a total time; what did not fit is counted
@@ -16,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from tests.faults.test_state_machine import explore
 from tests.faults.workers import running_workers
 from tests.mutation.page import origin, write
 from tests.safety.fuzz_webhook import fuzz
@@ -73,11 +75,23 @@ def webhook(given: argparse.Namespace) -> Result:
     return sentence, {"statuses": dict(statuses), "slowest": slowest, "seconds": seconds}, problems
 
 
+def orders(given: argparse.Namespace) -> Result:
+    minutes, started, problems, steps = min(given.minutes, given.order_minutes), time.monotonic(), [], 0
+    try:
+        steps = explore(minutes)
+    except AssertionError as error:
+        problems.append(str(error))
+    seconds = time.monotonic() - started
+    sentence = f"{steps:,} steps in random orders, {len(problems)} promises broken; {seconds:.0f} s."
+    return sentence, {"steps": steps, "seconds": seconds}, problems
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Result]] = {
     "kills": kills,
     "cloud": cloud,
     "readers": readers,
     "webhook": webhook,
+    "orders": orders,
 }
 
 
@@ -93,6 +107,7 @@ def main(arguments: Sequence[str]) -> int:
         parser.add_argument(f"--{name}", type=int, default=default)
     for name, default in (("publishes", 100), ("readers", 1_000), ("calls", 1_000_000), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--order-minutes", type=float, default=10, help="for the part that never ends by itself")
     parser.add_argument("--write", action="store_true", help="write the results into docs/reliability.md")
     given = parser.parse_args(arguments)
     if unknown := set(given.parts) - set(PARTS):
