@@ -17,6 +17,9 @@ from runtime.verdicts import Changed
 
 ONE_EDIT = timedelta(minutes=SAME_EDIT)
 
+COARSE = 4
+"""A date that is a day says when, if the looks were so many days apart."""
+
 MOST_UNDATED = 0.2
 """Where a larger share of the pages has no date that names a day, the others' dates do not tell a site's past."""
 
@@ -33,6 +36,7 @@ def evidence(claim: Claim, result: Survey, now: datetime, *, learns: bool = True
         "read": result.asked_for_all,
         "unlisted": unlisted(result) if changed else None,
         "changes": dated_changes(result, claim.site.last_checked_at, now) if changed else None,
+        "newest": newest_change(result, claim.site.last_checked_at, now) if changed else None,
         "pages_changed": len(changed_pages(result)) if changed else 0,
         "past": dated_past(result, now) if learns and not Knowledge.of(claim.site.schedule).looked_at else None,
     }
@@ -85,6 +89,24 @@ def dated_changes(result: Survey, last_look: datetime | None, now: datetime) -> 
     return 1 + sum(later - earlier > ONE_EDIT for earlier, later in pairwise(moments))
 
 
+def newest_change(result: Survey, last_look: datetime | None, now: datetime) -> float | None:
+    """How many minutes ago the site changed last, by the dates of the pages that moved since the last look; None where
+    one of them has no date since then, where a page is gone, and where the dates are too coarse for the time between.
+    """
+    verdict, inventory = result.verdict, result.state.inventory
+    if not isinstance(verdict, Changed) or verdict.removed or inventory is None or last_look is None:
+        return None
+    if not LastmodTrust(**result.state.trust).moves_believed:
+        return None
+    dates = usable(inventory.entries, now)
+    moved = [dates.get(url) for url in (*verdict.added, *verdict.touched)]
+    told = [date for date in moved if date is not None and date.over > last_look]
+    coarsest = max((date.end - date.start for date in told), default=timedelta.max)
+    if not told or len(told) < len(moved) or coarsest > (now - last_look) / COARSE:
+        return None
+    return min(max(_age(date, now), 0.0) for date in told)
+
+
 def dated_past(result: Survey, now: datetime) -> Watched | None:
     """What the sitemap's dates tell of the time before a first look; None where they do not tell: a reading that is not
     complete or not kept page by page, dates that lie, that are missing, or that are all the same.
@@ -97,7 +119,12 @@ def dated_past(result: Survey, now: datetime) -> Watched | None:
     dates = [date for date in usable(inventory.entries, now).values() if date.end - date.start <= timedelta(days=1)]
     if len(dates) < (1 - MOST_UNDATED) * len(inventory.entries):
         return None
-    return past_of([(now - date.start - (date.end - date.start) / 2) / timedelta(minutes=1) for date in dates])
+    return past_of([_age(date, now) for date in dates])
+
+
+def _age(date: Lastmod, now: datetime) -> float:
+    """Minutes since the middle of the span that a date is."""
+    return (now - date.start - (date.end - date.start) / 2) / timedelta(minutes=1)
 
 
 def _is_exact(date: Lastmod) -> bool:

@@ -30,6 +30,7 @@ class Look:
     says: bool | None
     unlisted: bool
     dated: int | None
+    newest: float | None
     pages: int
     announced: bool
     due: float
@@ -92,6 +93,7 @@ class Product:
             sitemap_says_changed=look.says,
             unlisted=look.unlisted if look.crawled else None,
             changes=look.dated,
+            newest=look.newest,
             pages_changed=look.pages,
         )
         decision = decide(history, self.settings, now, spread=look.spread)

@@ -154,8 +154,19 @@ def _look(row: _Row, policy: Policy, now: float, *, announced: bool, rng: random
         unlisted = site.unlisted_between(row.read, now)
         _read(row, now, result)
     dated = site.dated_between(row.looked, now)
+    newest = site.newest_between(row.looked, now)
     look = Look(
-        now, changed, crawled, says, unlisted, dated, pages, announced, now if announced else row.due, rng.random()
+        now,
+        changed,
+        crawled,
+        says,
+        unlisted,
+        dated,
+        newest,
+        pages,
+        announced,
+        now if announced else row.due,
+        rng.random(),
     )
     wait, row.full = policy.after(site, memory, look)
     if changed:

@@ -68,6 +68,13 @@ class SimSite:
             return None
         return bisect_right(self.listed, now) - bisect_right(self.listed, since)
 
+    def newest_between(self, since: float, now: float) -> float | None:
+        """How many minutes ago the last change was that the sitemap dates, if it was after `since`."""
+        at = bisect_right(self.listed, now)
+        if self.sitemap not in (Sitemap.HONEST, Sitemap.PART) or not at or self.listed[at - 1] <= since:
+            return None
+        return now - self.listed[at - 1]
+
     def unlisted_between(self, since: float, now: float) -> bool:
         """Whether a change happened that the sitemap does not name; one that names everything hides nothing."""
         if self.sitemap is Sitemap.ALWAYS:

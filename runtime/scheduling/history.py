@@ -43,9 +43,10 @@ class History:
     the sitemap's word before the crawl, None where it had none (true at the first sight of one); `unlisted` says
     whether the crawl found a change that the sitemap does not name, None if that was not looked at; `read` that a crawl
     asked for every page, rather than for those alone that the sitemap names; `changes` counts
-    the changes since the last look that trusted dates tell apart, `pages_changed` the listed pages that differ;
-    `past` is what the sitemap's dates tell of the time before a first look, None where they tell nothing; `weight` is
-    how much the site's freshness counts under a budget.
+    the changes since the last look that trusted dates tell apart; `newest` is how many minutes ago the last one was, by
+    the dates of the pages that it edited, None where they do not tell; `pages_changed` counts the listed pages that
+    differ; `past` is what the sitemap's dates tell of the time before a first look, None where they tell nothing;
+    `weight` is how much the site's freshness counts under a budget.
     """
 
     interval_minutes: float
@@ -65,6 +66,7 @@ class History:
     unlisted: bool | None = None
     read: bool = True
     changes: int | None = None
+    newest: float | None = None
     pages_changed: int = 0
     past: Watched | None = None
     weight: float = 1.0
@@ -84,6 +86,7 @@ class History:
         unlisted: bool | None = None,
         read: bool = True,
         changes: int | None = None,
+        newest: float | None = None,
         pages_changed: int = 0,
         past: Watched | None = None,
     ) -> History:
@@ -110,6 +113,7 @@ class History:
             unlisted=unlisted,
             read=read,
             changes=changes,
+            newest=newest,
             pages_changed=pages_changed,
             past=past,
         )

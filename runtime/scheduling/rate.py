@@ -104,14 +104,26 @@ class Watched:
         Many changed pages are several changes, or one large one. They count for a small part as changes that were told
         apart, one for the first page and one for each `PAGES_A_CHANGE` more, and for the rest as one censored change.
         """
-        told = self.after_count(0, minutes * PAGES_WEIGHT)
-        censored = self.after_change(minutes)
-        found = tuple(
-            before + (after - before) * (1 - PAGES_WEIGHT)
-            for before, after in zip(self.found, censored.found, strict=True)
-        )
         changes = 1 + max(0, pages - 1) / PAGES_A_CHANGE
-        return replace(told, found=found, told=self.told + PAGES_WEIGHT * changes)
+        return self._partly(PAGES_WEIGHT, changes, minutes, minutes)
+
+    def after_newest(self, age: float, minutes: float, trust: float) -> Watched:
+        """With a change found after `minutes` that a date believed as far as `trust` says was made `age` minutes ago.
+
+        A date hides earlier edits of its page but no later one: a change at that time and none since, and nothing is
+        known of the time before it. What the date is not trusted for is a censored change.
+        """
+        return self._partly(trust, 1.0, min(max(age, 0.0), minutes), minutes)
+
+    def _partly(self, share: float, changes: float, counted: float, minutes: float) -> Watched:
+        """With `changes` told apart in `counted` minutes as `share` of an observation, and as the rest of it a change
+        found after `minutes`.
+        """
+        found = tuple(
+            before + (after - before) * (1 - share)
+            for before, after in zip(self.found, self.after_change(minutes).found, strict=True)
+        )
+        return replace(self.after_quiet(counted * share), found=found, told=self.told + share * changes)
 
     @classmethod
     def of_dates(cls, ages: Sequence[float], minutes: float, half_life: float) -> Watched:

@@ -130,6 +130,8 @@ class Knowledge:
             return known.with_quiet(gap)  # a plain look would have found nothing
         if history.changes:
             return replace(known, seen=known.seen.after_count(history.changes, gap))
+        if history.newest is not None:
+            return replace(known, seen=known.seen.after_newest(history.newest, gap, known.trust))
         if history.pages_changed > 1:
             return replace(known, seen=known.seen.after_pages(history.pages_changed, gap))
         return replace(known, seen=known.seen.after_change(gap))

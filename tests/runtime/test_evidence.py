@@ -122,7 +122,7 @@ def test_a_run_without_a_change_tells_no_counts() -> None:
     told = evidence(claim, seen(Changed(touched=(A,)), reworded(A), outcome=Outcome.HELD), NOW)
 
     assert told == {
-        "announced": True, "sitemap_says_changed": True, "read": True, "unlisted": None, "changes": None,
+        "announced": True, "sitemap_says_changed": True, "read": True, "unlisted": None, "changes": None, "newest": None,
         "pages_changed": 0, "past": None,
     }  # fmt: skip
 
