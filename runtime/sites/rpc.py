@@ -67,7 +67,10 @@ def _client(url: str, key: str, timeout_seconds: float) -> SyncPostgrestClient:
     import httpx
     from postgrest import SyncPostgrestClient
 
+    from runtime.web.tls import shared_tls
+
     session = httpx.Client(
+        verify=shared_tls(),
         timeout=httpx.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)),
         limits=httpx.Limits(max_connections=THREADS, max_keepalive_connections=THREADS, keepalive_expiry=30),
         event_hooks={"response": [_remember_status]},
