@@ -13,12 +13,12 @@ MAX_CACHED: Final = 20_000
 MAX_CLIMBED: Final = 8
 """`../` in a row that are resolved by string work; more have a key of their own a folder."""
 
-_NO_PATH: Final = frozenset("/\\\t\n\r")
-"""After a slash these begin a host, or may (URL Standard 4.4)."""
+_WHOLE: Final = re.compile(r"https?://[^/?#\\\s]+(?:/(?![/\\\s])|[?#]|\Z)")
+"""An address whose path does not begin with "//", so that path alone, as an href, means the same (URL Standard 4.4)."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]+(?:/|$)")
 _CLIMB: Final = re.compile(r"(?:\.\./)+")
-_BASE: Final = re.compile(r"(https?://[^/?#\\\s]+)(/[^?#\\\s]*)?(?:[?#]|\Z)")
+_BASE: Final = re.compile(r"(https?://[^/?#\\\s]+)(/(?!/)[^?#\\\s]*)?(?:[?#]|\Z)")
 _FOLDERS: Final = re.compile(r"https?://[^/\\]+/(?:[\w~-][\w.~%-]*/)*", re.ASCII)
 """A folder without empty or dot segments, so that `..` takes the last name off."""
 
@@ -63,8 +63,7 @@ class Targets:
         tries = 5 * limit
         for written in hrefs:
             href = written.partition("#")[0] if "#" in written else written
-            # Most links of a site are like this, and known; what else such a key could stand for is not kept under it.
-            if href[:1] == "/" and href[1:2] not in _NO_PATH and (url := known.get(origin + href, "")) != "":
+            if href[:1] == "/" and (url := known.get(origin + href, "")) != "":  # most links of a site, met before
                 if url is not None:
                     found[url] = None
                 continue
@@ -81,13 +80,16 @@ class Targets:
         return tuple(islice(found, limit))
 
     def _key(self, href: str) -> str | None:
-        """The absolute URL an href is short for, by string work alone; None where that takes the whole algorithm."""
+        """The absolute URL an href is short for, by string work alone; None where that takes the whole algorithm.
+
+        It never has a path that begins with "//", which as an href would be a host.
+        """
         if not self._origin or not href.isascii():
             return None
         if href[:1] == "/":
-            return self._origin + href if href[1:2] not in _NO_PATH else None
+            href = self._origin + href
         if href[:8] == "https://" or href[:7] == "http://":
-            return href
+            return href if _WHOLE.match(href) else None
         if href == "":
             return self._base.partition("#")[0] if self._base.isascii() else None
         if href[:3] == "../":
