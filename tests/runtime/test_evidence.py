@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.document.changes import ChangeRecord, Entry, Reworded
-from runtime.evidence import dated_changes, dated_past, evidence, unlisted
+from runtime.evidence import dated_changes, dated_past, evidence, newest_change, unlisted
 from runtime.judgement import Survey, says_changed
 from runtime.models import Claim, Outcome, Site, SiteOptions
 from runtime.reading import CrawlResult, Inventory, Page
@@ -179,3 +179,39 @@ def test_a_past_is_read_once_and_only_by_a_policy_that_learns() -> None:
     assert told(site, learns=True) is not None
     assert told(known, learns=True) is None
     assert told(site, learns=False) is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "dates", "days"),
+    [
+        (Changed(touched=(A,)), {A: days_ago(2)}, 2.0),
+        (Changed(touched=(A, B)), {A: days_ago(2), B: days_ago(5)}, 2.0),
+        (Changed(added=(A,), touched=(B,)), {A: days_ago(3), B: days_ago(1)}, 1.0),
+        (Changed(touched=(A,)), {A: days_ago(-0.5)}, 0.0),
+        (Changed(touched=(A,)), {A: "2026-06-08"}, 1.5),
+        (Changed(touched=(A,)), {A: "2026-06"}, None),
+        (Changed(touched=(A,)), {A: days_ago(8)}, None),
+        (Changed(touched=(A, B)), {A: days_ago(2), B: None}, None),
+        (Changed(touched=(A,), removed=(B,)), {A: days_ago(2)}, None),
+        (Changed(reason="a large sitemap changed"), {A: days_ago(2)}, None),
+        (Unknown("first"), {A: days_ago(2)}, None),
+    ],
+)
+def test_the_newest_date_says_when_the_site_changed_last(
+    verdict: Verdict, dates: dict[str, str | None], days: float | None
+) -> None:
+    """By the pages that moved since the last look; not where one of them does not say, or only which month."""
+    state = SiteState(inventory=Inventory(entries=dates, complete=True))
+    age = newest_change(seen(verdict, ChangeRecord(), state=state), LAST, NOW)
+
+    assert age == (None if days is None else pytest.approx(days * 1_440))
+
+
+def test_the_newest_date_of_a_sitemap_that_lies_says_nothing() -> None:
+    """A generator that stamps every build, and one that was never looked at before."""
+    inventory = Inventory(entries={A: days_ago(1)}, complete=True)
+    moved = Changed(touched=(A,))
+    lying = seen(moved, ChangeRecord(), state=SiteState(inventory=inventory, trust={"kind": "every_build"}))
+
+    assert newest_change(lying, LAST, NOW) is None
+    assert newest_change(seen(moved, ChangeRecord(), state=SiteState(inventory=inventory)), None, NOW) is None

@@ -138,3 +138,27 @@ def test_a_well_known_rate_is_exponential() -> None:
 
     assert waits == pytest.approx([exp(-0.1), exp(-0.5), exp(-2.0)], rel=0.06)
     assert all(a > b for a, b in pairwise(waits))
+
+
+@pytest.mark.parametrize("trust", [0.3, 1.0])
+def test_the_newest_date_tells_the_rate_although_edits_hide_each_other(trust: float) -> None:
+    """Looks every four days at a site of one page that changes twice a week: the date of its last edit, whatever it
+    hides, brings the belief to the true rate."""
+    rng, every, gap = random.Random(4), 5_040.0, 5_760.0
+    dated = Watched()
+    for _ in range(300):
+        age = rng.expovariate(1 / every)
+        dated = dated.after_newest(age, gap, trust) if age < gap else dated.after_quiet(gap)
+
+    assert dated.belief(10_080).typical == pytest.approx(every, rel=0.15)
+
+
+@given(history=looks, gap=gaps, age=gaps, trust=st.floats(0, 1))
+def test_a_dated_change_never_lowers_the_rate(
+    history: list[tuple[float, bool, bool]], gap: float, age: float, trust: float
+) -> None:
+    """Beside a quiet look of the same length."""
+    seen = watched([(minutes, changed) for minutes, changed, _ in history])
+    quiet, dated = seen.after_quiet(gap), seen.after_newest(age, gap, trust)
+
+    assert dated.belief(10_080).mean >= quiet.belief(10_080).mean * (1 - 1e-9)
