@@ -50,7 +50,7 @@ class Incoming:
         self._body_bytes = 0
         self._interim = 0
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes | memoryview) -> None:
         """:raises Malformed: the connection is of no more use."""
         try:
             self._parser.feed_data(data)

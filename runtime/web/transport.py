@@ -24,6 +24,9 @@ Dial = Callable[[str, int], Awaitable[socket.socket]]
 
 IDLE_SECONDS: Final = 15.0
 IDLE_CONNECTIONS: Final = 256
+READ_BYTES: Final = 65_536
+"""At most this much is read from a socket at once."""
+
 ATTEMPTS: Final = 3
 """How many of a name's addresses are tried, one after another."""
 
@@ -59,6 +62,7 @@ class PinnedTransport:
     def __init__(self, *, dial: Dial = dial, tls: ssl.SSLContext | None = None) -> None:
         self._dial = dial
         self._tls = tls
+        self._buffer = memoryview(bytearray(READ_BYTES))
         self._idle: OrderedDict[Connection, _Key] = OrderedDict()
         self._by_key: dict[_Key, list[Connection]] = {}
 
@@ -125,7 +129,7 @@ class PinnedTransport:
         sock = await self._dial(address, target.port)
         # From here on the loop owns the socket, and closes it if the handshake fails or is cancelled.
         _, connection = await asyncio.get_running_loop().create_connection(
-            Connection, sock=sock, ssl=tls, server_hostname=target.host if secure else None
+            lambda: Connection(self._buffer), sock=sock, ssl=tls, server_hostname=target.host if secure else None
         )
         return connection
 
