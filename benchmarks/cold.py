@@ -163,8 +163,6 @@ def environment(services: Services, asset: Path, handler: str) -> dict[str, str]
         env.STATE_BUCKET: "state",
         env.PUBLIC_BUCKET: "public",
         env.PUBLIC_BASE_URL: "https://files.example.org",
-        env.POWERTOOLS_SERVICE: "llms-txt",
-        env.POWERTOOLS_NAMESPACE: "LlmsTxt",
         "AWS_LAMBDA_RUNTIME_API": services.url.removeprefix("http://"),
         "AWS_ENDPOINT_URL": services.url,
         "AWS_LAMBDA_FUNCTION_NAME": "f",

@@ -13,7 +13,6 @@ from constructs import Construct
 
 from cdk.config import StageConfig
 from runtime import environment as env
-from runtime import metrics
 
 RUNTIMES = {
     "3.11": lambda_.Runtime.PYTHON_3_11,
@@ -78,8 +77,6 @@ class RuntimeFunction(Construct):
             tracing=lambda_.Tracing.ACTIVE,
             environment={
                 env.STAGE: config.stage,
-                env.POWERTOOLS_SERVICE: metrics.SERVICE,
-                env.POWERTOOLS_NAMESPACE: metrics.NAMESPACE,
                 **variables,
             },
         )

@@ -79,6 +79,3 @@ CRAWL_MICRO_USD: Final = "LLMS_CRAWL_MICRO_USD"
 
 UNLOCKS_PER_MONTH: Final = "LLMS_UNLOCKS_PER_MONTH"
 """Pages that the unlocker may be asked for in a month, by all sites together."""
-
-POWERTOOLS_SERVICE: Final = "POWERTOOLS_SERVICE_NAME"
-POWERTOOLS_NAMESPACE: Final = "POWERTOOLS_METRICS_NAMESPACE"

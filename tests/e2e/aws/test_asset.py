@@ -18,7 +18,6 @@ import uv
 from cdk.bundling import ROOT, Recipe
 from cdk.interpreter import find_python
 from runtime import environment as env
-from runtime import metrics
 from tests.e2e.aws.account import MACHINE, PYTHON
 from tests.e2e.aws.runtime_api import running_function
 
@@ -34,9 +33,6 @@ HEALTH = {
 }
 BATCH = {"Records": [{"messageId": "1", "body": "{}"}]}
 EVENTS = {"cron": TICK, "webhook": HEALTH, "worker": BATCH}
-POWERTOOLS = {env.POWERTOOLS_SERVICE: metrics.SERVICE, env.POWERTOOLS_NAMESPACE: metrics.NAMESPACE}
-"""What every function has, whatever else is forgotten."""
-
 COLD_SECONDS = 10.0
 """A ceiling for a shared machine; the figure itself is printed by the test."""
 
@@ -77,7 +73,7 @@ def test_a_door_starts_from_the_asset_alone_and_names_every_missing_variable(
     door: str, python: Path, asset: Path
 ) -> None:
     """One sentence for all of them, as an error that Lambda counts; no import is missing."""
-    with running_function(python, asset, f"runtime.handlers.{door}.handler", POWERTOOLS, timeout=30) as function:
+    with running_function(python, asset, f"runtime.handlers.{door}.handler", {}, timeout=30) as function:
         ended = function.invoke(EVENTS[door])
     print(f"\n{door}: cold start {ended.seconds:.2f} s (Python {PYTHON}, {MACHINE})")
     assert ended.seconds < COLD_SECONDS
@@ -97,18 +93,18 @@ def test_a_missing_dependency_is_an_import_error(python: Path, asset: Path, tmp_
     """The control of the test above: take one package away, and the runtime client says so."""
     broken = tmp_path / "broken"
     shutil.copytree(asset, broken)
-    shutil.rmtree(broken / "aws_lambda_powertools")
+    shutil.rmtree(broken / "ada_url")
     with running_function(python, broken, "runtime.handlers.cron.handler", {}, timeout=30) as function:
         ended = function.invoke(TICK)
     assert ended.how in ("init_error", "error")
     assert ended.said["errorType"] == "Runtime.ImportModuleError"
-    assert "aws_lambda_powertools" in ended.said["errorMessage"]
+    assert "ada_url" in ended.said["errorMessage"]
 
 
 def test_a_service_that_never_answers_ends_at_the_time_limit(python: Path, asset: Path, silence: str) -> None:
     """Nothing is caught and nothing is answered: Lambda kills the process, and retries as for any error."""
     variables = dict.fromkeys(ARNS, "arn:aws:secretsmanager:eu-west-1:123456789012:secret:x")
-    variables |= POWERTOOLS | {env.QUEUE_URL: f"{silence}/1/q", env.STATE_BUCKET: "state", "AWS_ENDPOINT_URL": silence}
+    variables |= {env.QUEUE_URL: f"{silence}/1/q", env.STATE_BUCKET: "state", "AWS_ENDPOINT_URL": silence}
     with running_function(python, asset, "runtime.handlers.cron.handler", variables, timeout=4) as function:
         ended = function.invoke(TICK)
     assert ended.how == "timeout"
