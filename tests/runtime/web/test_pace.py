@@ -77,6 +77,28 @@ def test_a_cancelled_request_gives_its_slot_back() -> None:
     assert run(main()) == [1]
 
 
+def test_a_request_that_gives_up_while_it_waits_for_its_start_gives_its_slot_back() -> None:
+    """Its start is not used by another, its slot is; afterwards nobody uses the host."""
+
+    async def main() -> list[float]:
+        pace = Pace(1, 1, 30)
+        await starts(pace, "a.com", 1)
+        second = asyncio.ensure_future(starts(pace, "a.com", 1))
+        await asyncio.sleep(0.5)
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+        found = await starts(pace, "a.com", 1)
+        for number in range(HOSTS_KEPT):
+            pace.set_delay(f"{number}.com", 1)
+        assert pace.hosts == HOSTS_KEPT + 1  # its next start is still to come
+        await asyncio.sleep(2)
+        pace.set_delay("last.com", 1)
+        assert pace.hosts == HOSTS_KEPT
+        return found
+
+    assert run(main()) == [2]
+
+
 def test_hosts_are_forgotten_unless_they_are_in_use() -> None:
     """A process that sees a million hosts does not remember them all; a Crawl-delay lasts while its host is asked."""
 
