@@ -17,11 +17,11 @@ from typing import Final
 OWN: Final = 262_144
 """Bytes of every body that are kept as they came, whatever else the process holds."""
 
-PROCESS_ROOM: Final = 12 << 20
+PROCESS_ROOM: Final = 8 << 20
 """Bytes of all bodies of a process, beyond their own share, that are kept as they came."""
 
-MOST_PACKED: Final = 8 << 20
-"""Bytes that the packed part of a body may take: 50 MB of addresses take half of it, noise reaches it soon."""
+SITE_ROOM: Final = 12 << 20
+"""Bytes of all packed bodies of a site that wait at once: four of 50 MB as they usually are; noise reaches it soon."""
 
 LEVEL: Final = 1
 """Of zlib: it packs 10 MB in 20 ms, and the higher levels hardly better."""
@@ -58,6 +58,7 @@ class Allowance:
 
     wire: int
     decoded: int
+    room: Room = field(default_factory=lambda: Room(SITE_ROOM))
     spent: str = field(default="", init=False)
     """Why nothing more may come, once there was too much."""
 
@@ -77,19 +78,21 @@ class Allowance:
 class Body:
     """The `Sink` of one answer. `problem` says why it took no more, if it did not."""
 
-    def __init__(self, allowance: Allowance | None = None, room: Room = ROOM) -> None:
+    def __init__(self, allowance: Allowance, room: Room = ROOM) -> None:
         self._allowance, self._room = allowance, room
         self._sha256 = hashlib.sha256()
         self._plain: list[bytes] = []
         self._packed = bytearray()
         self._packer: zlib._Compress | None = None
-        self._taken = 0
+        self._taken = self._waiting = 0
+        self._full = False
         self._size = 0
         self.problem = ""
 
     def __del__(self) -> None:
         """A reading may be cancelled anywhere; the room is free again all the same."""
         self._room.give_back(self._taken)
+        self._allowance.room.give_back(self._waiting)
 
     def __len__(self) -> int:
         return self._size
@@ -104,46 +107,53 @@ class Body:
 
     def came(self, size: int) -> bool:
         """Whether to read on, now that `size` more bytes came over the wire."""
-        if self._allowance is not None and not self._allowance.came(size):
-            self.problem = f"cut, {self._allowance.spent}"
-        return not self.problem
-
-    def take(self, data: bytes) -> bool:
-        """Keep the next bytes of the body; false for "no more of it"."""
-        self._sha256.update(data)
-        self._size += len(data)
-        self.inflated(len(data))
-        if self._packer is None and self._has_room():
-            self._plain.append(data)
-            return not self.problem
-        if self._packer is None:
-            self._packer = zlib.compressobj(LEVEL)
-        self._packed += self._packer.compress(data)
-        if len(self._packed) > MOST_PACKED:
-            self.problem = f"cut, it cannot be held in {MOST_PACKED} bytes"
-        return not self.problem
+        return self._goes_on(self._allowance.came(size))
 
     def inflated(self, size: int) -> bool:
         """Whether to read on, now that `size` more bytes were made out of what came."""
-        if self._allowance is not None and not self._allowance.take(size):
-            self.problem = f"cut, {self._allowance.spent}"
-        return not self.problem
+        return self._goes_on(self._allowance.take(size))
+
+    def take(self, data: bytes) -> bool:
+        """Keep the next bytes of the body; false for "no more of it"."""
+        if self._full:
+            return False
+        self._sha256.update(data)
+        self._size += len(data)
+        if self._packer is None and self._has_room():
+            self._plain.append(data)
+            return self.inflated(len(data))
+        if self._packer is None:
+            self._packer = zlib.compressobj(LEVEL)
+        packed = self._packer.compress(data)
+        self._full = not self._allowance.room.take(len(packed))
+        if self._full:
+            self.problem = f"cut, more than {SITE_ROOM} bytes would wait to be read"
+            return False
+        self._waiting += len(packed)
+        self._packed += packed
+        return self.inflated(len(data))
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes in order, as often as it is called."""
         yield from self._plain
         if self._packer is None:
             return
-        # A copy: what waits in the packer is flushed for this reading alone.
-        inflater = zlib.decompressobj()
+        # A copy: what is left in the packer is flushed for this reading alone. Nothing fits behind what was dropped.
+        end = b"" if self._full else self._packer.copy().flush()
         slices = (bytes(self._packed[at : at + PIECE]) for at in range(0, len(self._packed), PIECE))
-        for packed in chain(slices, (self._packer.copy().flush(),)):
+        inflater = zlib.decompressobj()
+        for packed in chain(slices, (end,)):
             waiting = packed
             while waiting:
                 yield inflater.decompress(waiting, PIECE)
                 waiting = inflater.unconsumed_tail
         while rest := inflater.decompress(b"", PIECE):
             yield rest
+
+    def _goes_on(self, allowed: bool) -> bool:
+        if not allowed:
+            self.problem = f"cut, {self._allowance.spent}"
+        return not self.problem
 
     def _has_room(self) -> bool:
         wanted = max(0, self._size - OWN) - self._taken

@@ -19,8 +19,8 @@ MAX_DEPTH: Final = 64
 PIECES: Final = 8
 """Pieces of character data that are kept of one text. expat joins short ones, so a text of more is no address."""
 
-MAX_TEXT: Final = 16_000_000
-"""Characters of all addresses of a document; 50,000 of 320, which is four times what they usually have."""
+MAX_TEXT: Final = 12_000_000
+"""Characters of all addresses of a document; 50,000 of 240, which is thrice what they usually have."""
 
 Entry = tuple[str, str | None]
 _PROTOCOL: Final = re.compile(r"https?://\S*/schemas/sitemap/", re.IGNORECASE)

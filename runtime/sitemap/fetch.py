@@ -24,7 +24,7 @@ LARGE: Final = 100_000
 """Bytes; a larger body is parsed beside the event loop, so that other sites go on."""
 
 _READER: Final = ThreadPoolExecutor(1, "sitemaps")
-"""One thread for all sites: two would not read sooner, and every thread's allocator keeps what a large document took."""
+"""One thread for all sites: two would not read sooner, and the allocator of each keeps what a document took."""
 
 AGAIN: Final = "leads to a sitemap that is asked for anyway"
 

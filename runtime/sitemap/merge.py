@@ -10,6 +10,7 @@ from typing import Final
 from runtime import urls
 from runtime.reading import DocumentState, Inventory, stamp
 from runtime.sitemap.dates import parse_lastmod
+from runtime.sitemap.elements import MAX_TEXT
 from runtime.sitemap.fetch import Outcome
 from runtime.sitemap.lastmod import CLOCK_SKEW
 from runtime.sitemap.members import runs, urls_of
@@ -17,8 +18,8 @@ from runtime.sitemap.members import runs, urls_of
 MAX_ENTRIES: Final = 100_000
 """Entries of one site kept by name; the documents after that are remembered by their bytes alone."""
 
-MAX_TEXT: Final = 16_000_000
-"""Characters of the addresses that are kept by name."""
+MAX_CHILDREN: Final = 2_000_000
+"""Characters of all child addresses of a site; far more than the children that are asked for can have."""
 
 MAX_PROBLEMS: Final = 50
 
@@ -39,22 +40,28 @@ class Merger:
     _entries: dict[str, str | None] = field(default_factory=dict)
     _documents: list[tuple[DocumentState, list[str]]] = field(default_factory=list)
     _text: int = 0
+    _children: int = 0
     _ordered: list[str] | None = None
     _hosts: dict[str, bool] = field(default_factory=dict)
 
-    def add(self, outcome: Outcome) -> None:
-        """Take in a document that was read or found unchanged."""
+    def add(self, outcome: Outcome) -> DocumentState:
+        """Take in a document that was read or found unchanged; what is remembered of it, so far."""
         state, document = outcome.state, outcome.document
         assert state is not None, "an outcome without a document has nothing to merge"
+        self._children += sum(len(url) for url, _ in state.children)
+        if self._children > MAX_CHILDREN:
+            self.note(f"{state.url}: too many sitemaps in all")
+            state = replace(state, children=(), complete=False)
         for problem in document.problems if document is not None else ():
             self.note(f"{outcome.url}: {problem}")
         self.complete = self.complete and state.complete
         if document is None:
             self._keep(state, self._entries_of(state))
-            return
+            return state
         self.fresh += 1
         own = [entry for entry in document.entries if self._is_own(entry[0])]
         self._keep(_dated(state, {lastmod for _, lastmod in own}, self.now), own)
+        return state
 
     def carry(self, state: DocumentState) -> None:
         """Keep a document of the last reading that could not be read now: nothing in it may count as removed, and the
@@ -90,7 +97,7 @@ class Merger:
         many = len(self._entries) + len(entries) > MAX_ENTRIES or self._text + text > MAX_TEXT
         if not state.listed or many:
             if entries:
-                self.note(f"{state.url}: more than {MAX_ENTRIES} pages in all, kept by its bytes alone")
+                self.note(f"{state.url}: too many pages in all to be kept by name, kept by its bytes alone")
             self._documents.append((replace(state, listed=False), []))
             return
         self._text += text

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from runtime.settings import CrawlLimits
 from runtime.sitemap.body import Body
+from runtime.sitemap.elements import MAX_TEXT
 from runtime.sitemap.location import read_location, trim
 from runtime.sitemap.repair import repair
 from runtime.sitemap.scan import scan
@@ -98,7 +99,7 @@ def _read_markup(source: Source, url: str, limits: CrawlLimits) -> XmlReading:
 def _text_document(source: Source, url: str, limits: CrawlLimits, complete: bool) -> SitemapDocument:
     """One URL a line (sitemaps.org, "Text file"). A document that is mostly something else is no sitemap."""
     entries: list[Entry] = []
-    good = bad = 0
+    good = bad = text = 0
     full = False
     for line in map(trim, _lines(source)):
         if not line or line.startswith("#"):
@@ -110,14 +111,15 @@ def _text_document(source: Source, url: str, limits: CrawlLimits, complete: bool
                 break
             continue
         good += 1
-        if len(entries) >= limits.sitemap_urls:
+        text += len(location)
+        if len(entries) >= limits.sitemap_urls or text > MAX_TEXT:
             full = True
             break
         entries.append((location, None))
     if bad > good or not good:
         return _invalid("neither markup nor a list of URLs", *source.remarks)
     problems = (
-        *([f"more than {limits.sitemap_urls} entries"] if full else ()),
+        *([f"more than {limits.sitemap_urls} entries, or {MAX_TEXT} characters of them"] if full else ()),
         *([f"{bad} lines are no URL"] if bad else ()),
         *source.remarks,
     )

@@ -53,7 +53,7 @@ _ENTRY: Final = re.compile(
 
 _GROUPS: Final = 3
 _LASTMOD: Final = re.compile(r"[ -%'-;=?-~\t\r\n]*+")
-_LONG: Final = 1_000
+_LONG: Final = 200
 """Characters of a lastmod; it is remembered as it is written."""
 
 _TAIL: Final = re.compile(rf"</urlset>{_S}{_COMMENTS}")

@@ -150,7 +150,7 @@ class _Tree:
                     if state.final_url in self._seen:
                         continue
                     self._seen.add(state.final_url)
-                self._merger.add(outcome)
+                state = self._merger.add(outcome)
                 found = found or state.final_url
                 below += self._children(state)
                 del outcome  # its entries would stay while those of the next document are read

@@ -31,7 +31,7 @@ from runtime.enroll import enroll
 from runtime.local import run_tick
 from runtime.reading import Inventory
 from runtime.settings import CrawlLimits, FetchPolicy, Settings
-from runtime.state import SiteState, decode
+from runtime.state import decode
 from runtime.web.fetch import FetchClient
 from tests.faults.gauntlet import MEMORY, MEMORY_MB, level, resident
 from tests.faults.service import Service
@@ -237,7 +237,7 @@ async def play(name: str, home: Path, port: int) -> dict[str, Any]:
         "entries": len(inventory.entries),
         "documents": len(inventory.documents),
         "state": len(await service.states.load(row.id) or b""),
-        "problems": list(inventory.problems[:4]),
+        "problems": list(inventory.problems),
     }
     await web.aclose()
     service.close()

@@ -364,13 +364,13 @@ async def test_on_an_honest_site_a_child_whose_index_entry_stands_is_not_asked_f
         site[path] = urlset({f"/page{path}": NEW if path == "/lies.xml" else OLD})
     first = await site.read()
     second = await site.read(first.inventory, now=LATER, trust=honest)
-    assert site.asked == ["/sitemap.xml", "/lies.xml", "/today.xml"]
+    assert sorted(site.asked) == ["/lies.xml", "/sitemap.xml", "/today.xml"]
     assert second.not_modified
     assert second.inventory.entries == first.inventory.entries
     site["/sitemap.xml"] = index({**children, "/2.xml": NEW})
     site["/2.xml"] = urlset({"/page/2.xml": NEW})
     third = await site.read(second.inventory, now=LATER, trust=honest)
-    assert site.asked == ["/sitemap.xml", "/2.xml", "/lies.xml", "/today.xml"]
+    assert sorted(site.asked) == ["/2.xml", "/lies.xml", "/sitemap.xml", "/today.xml"]
     assert isinstance(verdict(second.inventory, third.inventory), Changed)
     await site.read(third.inventory, now=LATER)
     assert len(site.asked) == 5, "without trust every document is asked for"
