@@ -27,7 +27,7 @@ RATES = tuple(exp(log(1 / 1_576_800) + step * log(1_576_800 / 10) / 47) for step
 PRIOR_SPREAD = 1.6
 """Standard deviation of the logarithm of an unknown rate: 19 of 20 are within a factor of 23 of the guess."""
 
-LEFT_ALONE = 0.2
+LEFT_ALONE = 0.3
 """The share of sites that are expected not to change at all: many pages never do while they are watched (D. Fetterly et
 al., "A large-scale study of the evolution of web pages", WWW 2003). One change is enough to belong to the others."""
 
