@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.mutation import claims, doors, fetching, guards
+from tests.mutation import claims, doors, fetching, guards, promises
 
-MUTANTS = (*claims.MUTANTS, *guards.MUTANTS, *fetching.MUTANTS, *doors.MUTANTS)
+MUTANTS = (*claims.MUTANTS, *guards.MUTANTS, *fetching.MUTANTS, *doors.MUTANTS, *promises.MUTANTS)

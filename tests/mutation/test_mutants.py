@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutation.__main__ import page_of
 from tests.mutation.mutants import MUTANTS
-from tests.mutation.page import ROOT, part
+from tests.mutation.page import ROOT, part, rows_of
 from tests.mutation.workshop import Mutant, Verdict, workshop
 
 
@@ -67,7 +68,16 @@ def test_a_copy_is_whole_again_after_a_mutant(tmp_path: Path) -> None:
 
 def test_the_table_names_every_mutant() -> None:
     """docs/reliability.md has one row a mutant, in order."""
-    lines = part("mutation").splitlines()
-    rows = [line.split(" | ")[0].removeprefix("| ") for line in lines if " | `" in line]
+    assert list(rows_of(part("mutation"))) == [mutant.without for mutant in MUTANTS]
 
-    assert rows == [mutant.without for mutant in MUTANTS]
+
+def test_new_rows_come_between_those_that_are_there() -> None:
+    """A mutant that was judged alone gets its row at its place; the others keep theirs, and where they came from."""
+    before = page_of(dict.fromkeys(MUTANTS, Verdict(killed_by="old")), "Commit 1.", "")
+    new = {MUTANTS[1]: Verdict(killed_by="new")}
+    after = page_of(new, "Commit 2.", before)
+
+    assert after.startswith("Commit 1.\n\nCommit 2.\n\n| taken out")
+    assert list(rows_of(after)) == [mutant.without for mutant in MUTANTS]
+    changed = [name for name, row in rows_of(after).items() if row != rows_of(before)[name]]
+    assert changed == [MUTANTS[1].without]
