@@ -105,7 +105,7 @@ def _grouped(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 def _content(root: _Element | None, seen: Elements) -> _Element | None:
     """The body, with everything emptied that is not running text."""
     if root is None or seen.whole:
-        for element in seen.unseen:
+        for element in reversed(seen.unseen):  # from within: what is taken out is walked through once, not once a level
             element.clear(keep_tail=True)  # type: ignore[call-arg] # the stubs are older than lxml 4.4
         return seen.body
     body = next(root.iter("body"), None)

@@ -121,6 +121,8 @@ HOSTILE = {
     "open tags": b"<a " * (MIB // 3),
     "deep": b"<div>" * 2_000 + b"<p>x" * 200_000,
     "deep titles": b"<svg>" * 1_900 + b"<title></title>" * 60_000,
+    "deep objects": b"<object>" * 2_000 + b"<i a=b c=d e=f>x</i>" * 49_000,
+    "deep graphics": b"<svg>" * 1_900 + b"<h1>x" * 100 + b"<svg></svg>" * 27_000 + b"<i>x</i>" * 80_000,
     "distinct links": b"".join(b"<a href=x%d>" % number for number in range(70_000)),
     "useless links": b"".join(b"<a href='javascript:%d'>" % number for number in range(40_000)),
     "long base": b"<base href='" + b"a/" * (MIB // 2) + b"'>" + b"".join(b"<a href=x%d>" % n for n in range(2_000)),
