@@ -17,7 +17,7 @@ from typing import Final
 OWN: Final = 262_144
 """Bytes of every body that are kept as they came, whatever else the process holds."""
 
-PROCESS_ROOM: Final = 8 << 20
+PROCESS_ROOM: Final = 12 << 20
 """Bytes of all bodies of a process, beyond their own share, that are kept as they came."""
 
 SITE_ROOM: Final = 12 << 20
