@@ -13,7 +13,7 @@ from runtime import environment as env
 from runtime.errors import Misconfigured
 from runtime.models import Site
 from runtime.ports import Model, Unlocker, Web, World
-from runtime.settings import Settings, require
+from runtime.settings import Settings
 
 if TYPE_CHECKING:
     from runtime.handlers.vault import Vault
@@ -47,11 +47,10 @@ def local_paid(environment: Mapping[str, str], settings: Settings) -> Paid:
     model = unlocker = None
     web = _client(settings)
     if environment.get(MODEL_KEY):
-        given = require(environment, MODEL_KEY, MODEL)
-        model = _model(web, given[MODEL_KEY], given[MODEL], environment.get(MODEL_URL, ""))
+        name = _beside(environment, MODEL_KEY, MODEL)
+        model = _model(web, environment[MODEL_KEY], name, environment.get(MODEL_URL, ""))
     if environment.get(UNLOCKER_KEY) and _flag(environment, ENABLED):
-        given = require(environment, UNLOCKER_KEY, ZONE)
-        unlocker = _unlocker(web, given[UNLOCKER_KEY], given[ZONE])
+        unlocker = _unlocker(web, environment[UNLOCKER_KEY], _beside(environment, UNLOCKER_KEY, ZONE))
     return Paid(model, unlocker, web) if model or unlocker else Paid()
 
 
@@ -111,6 +110,12 @@ def _unlocker(web: Web, api_key: str, zone: str) -> Unlocker:
     from runtime.web.unlocker import BrightData
 
     return BrightData(web, api_key=api_key, zone=zone)
+
+
+def _beside(environment: Mapping[str, str], key: str, name: str) -> str:
+    if not environment.get(name):
+        raise Misconfigured(f"{key} is set but {name} is not: set both, or neither", code="missing_configuration")
+    return environment[name]
 
 
 def _flag(environment: Mapping[str, str], name: str) -> bool:

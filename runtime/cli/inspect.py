@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from runtime.cli.session import Session, emit, open_and_run, write_whole
+from runtime.cli.output import destination, write_whole
+from runtime.cli.session import Session, emit, open_and_run
 from runtime.doctor import Finding, examine, probes_of
 from runtime.models import Outcome, Site
 from runtime.ports import World
@@ -91,6 +92,7 @@ def _status_text(view: dict[str, Any]) -> str:
 @click.pass_obj
 def report(session: Session, output: Path) -> None:
     """Write a page about every site: freshness, outcomes over time, changes."""
+    place = destination(output)
 
     async def work(world: World) -> str:
         histories = [
@@ -98,7 +100,11 @@ def report(session: Session, output: Path) -> None:
         ]
         return page(histories, world.clock())
 
-    write_whole(output, open_and_run(session, work))
+    html = open_and_run(session, work)
+    if place is None:
+        emit(session, {"html": html}, html.rstrip("\n"))
+        return
+    write_whole(place, html)
     emit(session, {"output": str(output)}, f"written to {output}")
 
 

@@ -12,7 +12,7 @@ from runtime.cli.progress import crawl_progress
 from runtime.cli.session import Session, emit, find_site, open_and_run
 from runtime.enroll import enroll as enroll_site
 from runtime.enroll import parse_options
-from runtime.errors import BudgetSpent, ServiceError
+from runtime.errors import BudgetSpent, InputError, ServiceError
 from runtime.local import run_site
 from runtime.management import run_view, site_view
 from runtime.models import Outcome, Site, SiteStatus
@@ -118,10 +118,13 @@ def show(session: Session, site: str, as_file: bool) -> None:
 @click.pass_obj
 def edit(session: Session, /, site: str, **values: Any) -> None:
     """Change how SITE is crawled; what is not given stays. The next run goes by it."""
+    changes = given(**values)
+    if not changes:
+        raise InputError("edit", "nothing to change: give an option such as --max-pages 100 (edit --help lists them)")
 
     async def work(world: World) -> Site:
         row = await find_site(world, site)
-        return await world.sites.update(row.id, options=parse_options(given(**values), row.options))
+        return await world.sites.update(row.id, options=parse_options(changes, row.options))
 
     row = open_and_run(session, work)
     emit(session, site_view(row), f"{row.base_url} is changed; the next look is at {row.next_crawl_at}")

@@ -9,8 +9,9 @@ import click
 
 from runtime import keys, urls
 from runtime.cli.options import options_from, site_options
+from runtime.cli.output import destination, write_whole
 from runtime.cli.progress import crawl_progress
-from runtime.cli.session import Session, emit, find_site, open_and_run, write_whole
+from runtime.cli.session import Session, emit, find_site, open_and_run
 from runtime.document.changes import unified_diff
 from runtime.errors import NotFound, ServiceError
 from runtime.judgement import Survey
@@ -20,17 +21,21 @@ from runtime.published import read_published
 from runtime.state import SiteState, decode
 from runtime.survey import survey
 from runtime.versions import published_versions
+from runtime.web.gate import check_url
 
 
 @click.command()
 @click.argument("url")
 @site_options
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the file here.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the file here (default: print it)."
+)
 @click.pass_obj
 def crawl(session: Session, /, url: str, output: Path | None, **values: Any) -> None:
     """Crawl URL once and print its llms.txt. Nothing is enrolled or stored."""
-    options = options_from(**values)
+    options, place = options_from(**values), destination(output)
     base_url = urls.canonical_base_url(url)
+    check_url(urls.entry_url(base_url), session.settings().policy)
     site = Site(id="one-off", base_url=base_url, options=options)
 
     async def work(world: World) -> Survey:
@@ -41,14 +46,12 @@ def crawl(session: Session, /, url: str, output: Path | None, **values: Any) -> 
     if result.rendered is None or result.outcome in (Outcome.FAILED, Outcome.HELD):
         raise ServiceError(f"{base_url}: {result.reason}")
     text = result.rendered.text
-    if output is not None:
-        write_whole(output, text)
+    if place is not None:
+        write_whole(place, text)
         for slug, part in result.rendered.sections.items():
-            folder = output.parent / "sections" / slug
-            folder.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / "llms.txt", part)
-    value = {**survey_view(result), "output": None if output is None else str(output), "llms_txt": text}
-    emit(session, value, None if output is not None else text.rstrip("\n"))
+            write_whole(place.parent / "sections" / slug / "llms.txt", part)
+    value = {**survey_view(result), "output": None if place is None else str(output), "llms_txt": text}
+    emit(session, value, None if place is not None else text.rstrip("\n"))
 
 
 @click.command()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import socket
+from typing import Any
 from uuid import uuid4
 
 import click
@@ -50,6 +53,7 @@ async def _serve(world: World, secrets: Secrets, host: str, port: int, every: fl
     async def start_tick() -> int:
         return (await tick(world, tick_id=str(uuid4()))).total
 
+    sockets = bound(host, port)
     stop = asyncio.Event()
     door = LiveDoor(world, current)
     config = uvicorn.Config(
@@ -67,13 +71,59 @@ async def _serve(world: World, secrets: Secrets, host: str, port: int, every: fl
         run_schedule(world, every_seconds=every or float("inf"), stop=stop, first_tick=every is not None)
     )
     try:
-        await server.serve()
-    except SystemExit:
-        raise InputError("--port", f"{host}:{port} cannot be used; another program may have it") from None
+        await server.serve(sockets=sockets)
     finally:
         stop.set()
         await door.finish()
         await schedule
+
+
+def bound(host: str, port: int) -> list[socket.socket]:
+    """Sockets on every address of the host: a name may have one of each family, of which a machine may lack one.
+
+    :raises InputError: the address is not ours, or the port is taken or not for this user.
+    """
+    sockets: list[socket.socket] = []
+    absent: OSError | None = None
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(_addresses(host, port)):
+            made = socket.socket(family, kind, protocol)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family is socket.AF_INET6:
+                made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            sockets.append(made)
+            try:
+                made.bind(address)
+            except OSError as error:
+                if error.errno != errno.EADDRNOTAVAIL:
+                    raise
+                sockets.pop().close()
+                absent = error
+        if not sockets and absent is not None:
+            raise absent
+    except (OSError, UnicodeError) as error:
+        for made in sockets:
+            made.close()
+        raise _unusable(host, port, error) from None
+    return sockets
+
+
+def _addresses(host: str, port: int) -> list[tuple[Any, ...]]:
+    return socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+
+
+def _unusable(host: str, port: int, error: OSError | UnicodeError) -> InputError:
+    match getattr(error, "errno", None):
+        case errno.EADDRINUSE:
+            return InputError(
+                "--port", f"{port} is in use by another program on {host}: stop it, or choose another port"
+            )
+        case errno.EACCES | errno.EPERM:
+            return InputError("--port", f"{port} is not for this user: choose one from 1024 on")
+        case _:
+            return InputError(
+                "--host", f"{host[:100]} is no address of this machine: use 127.0.0.1, or 0.0.0.0 for all"
+            )
 
 
 def _from_environment(name: str) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from rich.console import Console
 from runtime import environment as env
 from runtime import urls
 from runtime.cli.log import ConsoleEvents
-from runtime.errors import InputError, NotFound
+from runtime.errors import NotFound, ServiceError
 from runtime.models import Site
 from runtime.ports import World
 from runtime.settings import CrawlLimits, FetchPolicy, Settings, scheduling, unlocks_of_all
@@ -80,11 +79,11 @@ async def find_site(world: World, name: str) -> Site:
 
     :raises NotFound: it is not enrolled; the sentence says how to enrol it.
     """
-    if "://" in name or "." in name:
-        site = await world.sites.find(urls.canonical_base_url(name if "://" in name else f"https://{name}"))
-        if site is None:
-            raise NotFound(f"{name} is not enrolled; enrol it with: python -m runtime enroll {name}")
-        return site
+    if "://" in name or "." in name or ":" in name:
+        for url in [name] if "://" in name else [f"https://{name}", f"http://{name}"]:
+            if site := await world.sites.find(urls.canonical_base_url(url)):
+                return site
+        raise NotFound(f"{name} is not enrolled; enrol it with: python -m runtime enroll {url}")
     try:
         return await world.sites.get(name)
     except NotFound:
@@ -92,23 +91,16 @@ async def find_site(world: World, name: str) -> Site:
 
 
 def emit(session: Session, value: Any, text: str | None = None) -> None:
-    """The result of a command: JSON, or the text for a person."""
-    if session.as_json:
-        click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
-    elif text is not None:
-        click.echo(text)
+    """The result of a command: JSON, or the text for a person.
 
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that readers see the old one or the new one.
-
-    :raises InputError: the file cannot be written; the old one is untouched.
+    :raises ServiceError: standard output cannot be written.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    if session.as_json:
+        text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
     try:
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.replace(path)
+        if text is not None:
+            click.echo(text)
+    except BrokenPipeError:
+        raise  # whoever reads has seen enough, and needs no sentence
     except OSError as error:
-        with suppress(OSError):  # where nothing could be written there may be nothing to remove
-            draft.unlink()
-        raise InputError("--output", f"{path} cannot be written ({error.strerror}); choose another place") from None
+        raise ServiceError(f"the result cannot be written ({error.strerror}); what the command did is done") from None

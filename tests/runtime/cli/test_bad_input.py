@@ -27,6 +27,17 @@ from tests.runtime.cli.conftest import ROOT, Shell
         (("show", "no-such-id"), 1, "python -m runtime sites"),
         (("crawl", "http://127.0.0.1:9/"), 1, "does not answer"),
         (("frobnicate",), 2, "No such command"),
+        (("--rate", "nan", "sites"), 2, "0 (no limit) or a number from 0.001"),
+        (("--rate", "0.0000001", "sites"), 2, "0 (no limit) or a number from 0.001"),
+        (("--rate", "inf", "sites"), 2, "not in the range"),
+        (("--base-url", "files.example.com", "sites"), 2, "an address such as https://files.example.com"),
+        (("--base-url", "https://files.example.com/?a=b", "sites"), 2, "an address such as"),
+        (("--base-url", "https://:99999", "sites"), 2, "an address such as"),
+        (("--home", "", "sites"), 2, "name a folder"),
+        (("show", "localhost:8000"), 1, "is not enrolled"),
+        (("crawl", "https://db.internal/"), 1, "the host may not be fetched"),
+        (("serve", "--host", "203.0.113.7"), 2, "--host: 203.0.113.7 is no address of this machine"),
+        (("serve", "--host", "no such host"), 2, "is no address of this machine"),
     ],
 )
 def test_a_wrong_call_says_what_is_wrong(shell: Shell, args: tuple[str, ...], code: int, says: str) -> None:
@@ -96,7 +107,8 @@ def test_an_output_that_cannot_be_written_is_named(shell: Shell) -> None:
     result = shell("crawl", shell.server.url, "-o", "/dev/full/llms.txt")
 
     assert result.code == 2
-    assert "cannot be written" in result.stderr
+    assert "--output: there is no folder /dev/full" in result.stderr
+    assert shell.server.requests == [], "it is looked at before the crawl, whose result would be lost"
 
 
 def test_a_full_disk_leaves_the_old_file(shell: Shell, sample: SampleSite) -> None:
