@@ -61,7 +61,7 @@ async def _serve(world: World, secrets: Secrets, host: str, port: int, every: fl
         host=host,
         port=port,
         log_level="warning",
-        lifespan="on",
+        lifespan="off",  # there is nothing to start, and a Ctrl-C in the middle of it would be told as a fault
         ws="websockets-sansio",
         ws_max_size=4 * MAX_MESSAGE_BYTES,
     )
