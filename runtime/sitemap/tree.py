@@ -18,7 +18,7 @@ from runtime.ports import MayVisit, Web
 from runtime.reading import DocumentState, Inventory
 from runtime.settings import CrawlLimits
 from runtime.sitemap.body import Allowance
-from runtime.sitemap.fetch import Outcome, Unread, ask, parse, read_document, stands
+from runtime.sitemap.fetch import Outcome, Unread, ask, parse, stands
 from runtime.sitemap.lastmod import LastmodTrust
 from runtime.sitemap.merge import Merger
 from runtime.sitemap.places import places
@@ -79,25 +79,6 @@ async def read_inventory(
         if sentinel is not None or tree.lost_for_now(url):
             break
     return tree.result(sentinel, sentinel_url)
-
-
-async def discover_sentinel(
-    web: Web,
-    base_url: str,
-    *,
-    robots_sitemaps: tuple[str, ...] = (),
-    limits: CrawlLimits,
-    now: datetime,
-    may_visit: MayVisit | None = None,
-) -> str | None:
-    """The final URL of the first sitemap that a site really has, or None. Content decides, never a status."""
-    for url in dict.fromkeys((*robots_sitemaps, *places(base_url, None))):
-        outcome = await read_document(web, url, None, limits=limits, now=now, may_visit=may_visit)
-        if outcome.state is not None:
-            return outcome.state.final_url
-        if outcome.not_before is not None:
-            return None
-    return None
 
 
 class _Tree:

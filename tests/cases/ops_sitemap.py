@@ -13,9 +13,10 @@ from runtime.errors import FetchFailed
 from runtime.reading import Inventory
 from runtime.settings import CrawlLimits
 from runtime.sitemap.compare import compare, compare_with_check_time
+from runtime.sitemap.discover import discover_sentinel
 from runtime.sitemap.lastmod import LastmodTrust, newest, newest_of
 from runtime.sitemap.parse import parse_sitemap
-from runtime.sitemap.tree import InventoryReading, discover_sentinel, read_inventory
+from runtime.sitemap.tree import InventoryReading, read_inventory
 from runtime.verdicts import Unchanged, Verdict
 from tests.cases.corpus import Answer, Case, Op
 from tests.cases.serve import Transport, web

@@ -11,9 +11,9 @@ import pytest
 from runtime.reading import Inventory
 from runtime.settings import CrawlLimits
 from runtime.sitemap.compare import compare
+from runtime.sitemap.discover import discover_sentinel
 from runtime.sitemap.lastmod import LastmodTrust
 from runtime.sitemap.places import USUAL
-from runtime.sitemap.tree import discover_sentinel
 from runtime.state import SiteState, decode, encode
 from runtime.verdicts import Changed, Unchanged, Unknown, Verdict
 from tests.runtime.sitemap.site import LIMITS, NOW, SITE, Answer, Site, index, paths, urlset
