@@ -42,9 +42,6 @@ alter table public.crawl_sites
     add column if not exists last_success_at timestamp with time zone,
     add column if not exists schedule jsonb not null default '{}',
     add column if not exists next_crawl_reason text,
-    -- A rollback keeps the document of this hash from being published; a person confirmed this held result.
-    add column if not exists pinned_over text,
-    add column if not exists confirmed jsonb,
     add column if not exists last_outcome text,
     add column if not exists last_error text,
     add column if not exists failure_count integer not null default 0,

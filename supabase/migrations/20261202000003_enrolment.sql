@@ -121,14 +121,12 @@ begin
     return jsonb_build_object('site', to_jsonb(s), 'created', false);
 end $$;
 
-create function public.update_site(
-    p_site_id uuid, p_options jsonb, p_status text, p_confirmed jsonb default null
-) returns jsonb
+create function public.update_site(p_site_id uuid, p_options jsonb, p_status text) returns jsonb
 language plpgsql volatile set search_path = '' set lock_timeout = '3s' as $$
 declare
     s public.crawl_sites := public.locked_site(p_site_id);
 begin
-    if p_options is null and p_status is null and p_confirmed is null then
+    if p_options is null and p_status is null then
         return to_jsonb(s);
     end if;
     if p_options is not null then
@@ -148,8 +146,7 @@ begin
         llm_enhance = s.llm_enhance,
         use_brightdata = s.use_brightdata,
         next_crawl_at = case when status = 'active' then s.next_crawl_at end,
-        status = coalesce(p_status, status),
-        confirmed = coalesce(p_confirmed, confirmed)
+        status = coalesce(p_status, status)
     where id = s.id returning * into s;
     return to_jsonb(s);
 end $$;
@@ -252,12 +249,12 @@ end $$;
 revoke all on function
     public.get_site(uuid), public.find_site(text), public.list_sites(text, integer), public.locked_site(uuid),
     public.with_options(public.crawl_sites, jsonb), public.enroll_site(text, jsonb, text, text, boolean, integer),
-    public.update_site(uuid, jsonb, text, jsonb), public.rotate_secret(uuid, text, integer), public.delete_site(uuid),
+    public.update_site(uuid, jsonb, text), public.rotate_secret(uuid, text, integer), public.delete_site(uuid),
     public.request_recrawl(uuid, integer, text, integer), public.remember_webhook(uuid, text, integer)
 from public, anon, authenticated;
 grant execute on function
     public.get_site(uuid), public.find_site(text), public.list_sites(text, integer), public.locked_site(uuid),
     public.with_options(public.crawl_sites, jsonb), public.enroll_site(text, jsonb, text, text, boolean, integer),
-    public.update_site(uuid, jsonb, text, jsonb), public.rotate_secret(uuid, text, integer), public.delete_site(uuid),
+    public.update_site(uuid, jsonb, text), public.rotate_secret(uuid, text, integer), public.delete_site(uuid),
     public.request_recrawl(uuid, integer, text, integer), public.remember_webhook(uuid, text, integer)
 to service_role;

@@ -284,7 +284,7 @@ begin
         outcome text, next_crawl_at timestamp with time zone, failure_count integer, status text, error text,
         crawled boolean, changed boolean, latest_llms_hash text, latest_llms_url text, sentinel_url text,
         sentinel_last_modified timestamp with time zone, avg_change_interval_minutes float, schedule jsonb,
-        next_crawl_reason text, pinned_over text
+        next_crawl_reason text
     );
     if not r.crawled and r.outcome <> 'unchanged_content' then
         perform public.refund_crawl(s);  -- where every page answered "not modified", all of them were asked
@@ -303,8 +303,6 @@ begin
         next_crawl_at = case when v_came_late then least(v_next, request_due_at) else v_next end,
         latest_llms_hash = coalesce(r.latest_llms_hash, latest_llms_hash),
         latest_llms_url = coalesce(r.latest_llms_url, latest_llms_url),
-        pinned_over = r.pinned_over,
-        confirmed = case when r.changed then null else confirmed end,
         sentinel_url = coalesce(r.sentinel_url, sentinel_url),
         sentinel_last_modified = coalesce(r.sentinel_last_modified, sentinel_last_modified),
         avg_change_interval_minutes = coalesce(r.avg_change_interval_minutes, avg_change_interval_minutes),

@@ -1,33 +1,23 @@
 -- What the dispatcher, the API and on-call read, and the start-up check.
 
--- Due sites that wait for nothing but the budget are counted by themselves, and are not late: no tick could take them.
-create function public.due_summary(p_slack_seconds integer, p_crawls_a_day integer default null) returns jsonb
+create function public.due_summary(p_slack_seconds integer) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
     v_now timestamp with time zone := public.crawl_now();
     v_late timestamp with time zone := v_now - make_interval(secs => p_slack_seconds);
-    v_left bigint := p_crawls_a_day - (
-        select coalesce(sum(crawls), 0) from public.crawl_spending where last_at > v_now - interval '24 hours'
-    );
 begin
     return (
-        with due as (
-            select next_crawl_at, coalesce(v_left <= case
-                when request_due_at <= v_now and attempts < 3 then 0 else p_crawls_a_day / 10 end, false) as waits
-            from public.crawl_sites
-            where next_crawl_at <= v_now and status = 'active' and (lease_until is null or lease_until <= v_now)
-        )
         select jsonb_build_object(
-            'due', count(*), 'over_budget', count(*) filter (where waits),
-            'overdue', count(*) filter (where not waits and next_crawl_at < v_late),
-            'oldest_due_at', min(next_crawl_at) filter (where not waits),
+            'due', count(*), 'overdue', count(*) filter (where next_crawl_at < v_late),
+            'oldest_due_at', min(next_crawl_at),
             -- Without a successful look for more than two of their own intervals and a day.
             'stale', (
                 select count(*) from public.crawl_sites where failure_count > 0 and status = 'active'
                 and coalesce(last_success_at, created_at)
                     < v_now - make_interval(days => 1, mins => 2 * recrawl_interval_minutes)
             )
-        ) from due
+        ) from public.crawl_sites
+        where next_crawl_at <= v_now and status = 'active' and (lease_until is null or lease_until <= v_now)
     );
 end $$;
 
@@ -78,15 +68,13 @@ create function public.check_schema() returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
     v_tables constant text[] := array[
-        'crawl_sites', 'crawl_runs', 'webhook_messages', 'crawl_spending', 'crawl_budget', 'unlock_spending',
-        'live_clients'];
+        'crawl_sites', 'crawl_runs', 'webhook_messages', 'crawl_spending', 'crawl_budget'];
     v_functions constant text[] := array[
         'crawl_now', 'get_site', 'find_site', 'list_sites', 'locked_site', 'with_options', 'enroll_site',
         'update_site', 'rotate_secret', 'delete_site', 'request_recrawl', 'remember_webhook', 'write_run',
         'quarantine', 'crawls_left', 'charge_crawls', 'refund_crawl', 'claim_due_sites', 'claim_site', 'held_site',
         'renew_lease', 'release_claim', 'commit_run',
-        'due_summary', 'list_runs', 'tick_outcomes', 'read_budget', 'planned_crawls', 'set_price', 'check_schema',
-        'unlock_month', 'take_unlock', 'unlocks_taken', 'open_live', 'begin_live', 'end_live'];
+        'due_summary', 'list_runs', 'tick_outcomes', 'read_budget', 'planned_crawls', 'set_price', 'check_schema'];
     v_missing text[] := '{}';
     v_open text[] := '{}';
     v_name text;
@@ -138,12 +126,12 @@ begin
 end $$;
 
 revoke all on function
-    public.due_summary(integer, integer), public.list_runs(uuid, integer, timestamp with time zone),
+    public.due_summary(integer), public.list_runs(uuid, integer, timestamp with time zone),
     public.tick_outcomes(text), public.read_budget(), public.planned_crawls(),
     public.set_price(double precision, timestamp with time zone), public.check_schema()
 from public, anon, authenticated;
 grant execute on function
-    public.due_summary(integer, integer), public.list_runs(uuid, integer, timestamp with time zone),
+    public.due_summary(integer), public.list_runs(uuid, integer, timestamp with time zone),
     public.tick_outcomes(text), public.read_budget(), public.planned_crawls(),
     public.set_price(double precision, timestamp with time zone), public.check_schema()
 to service_role;

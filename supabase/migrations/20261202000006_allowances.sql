@@ -22,7 +22,7 @@ revoke all on public.unlock_spending, public.live_clients from public, anon, aut
 grant select, insert, update, delete on public.unlock_spending, public.live_clients to service_role;
 
 create function public.unlock_month() returns text
-language sql volatile set search_path = '' as $$
+language sql stable set search_path = '' as $$
     select to_char(public.crawl_now() at time zone 'UTC', 'YYYY-MM')
 $$;
 
@@ -38,7 +38,7 @@ begin
 end $$;
 
 create function public.unlocks_taken() returns jsonb
-language sql volatile set search_path = '' as $$
+language sql stable set search_path = '' as $$
     select to_jsonb(coalesce((select calls from public.unlock_spending where month = public.unlock_month()), 0))
 $$;
 
@@ -90,7 +90,5 @@ grant execute on function
     public.unlock_month(), public.take_unlock(integer), public.unlocks_taken(), public.open_live(text, text),
     public.begin_live(text, integer, integer), public.end_live(text)
 to service_role;
-
-insert into public.schema_version (version) values (2);
 
 notify pgrst, 'reload schema';

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutation.workshop import Mutant
 
 _CLAIMS = "supabase/migrations/20261202000004_claims.sql"
+_COMMIT = "supabase/migrations/20261202000007_decisions.sql"
 _SITES = ("tests/runtime/sites/test_claims.py", "tests/runtime/sites/test_commits.py")
 _REQUESTS = ("tests/runtime/sites/test_requests.py",)
 _UPLOADS = ("tests/faults/test_rows_upload.py",)
@@ -20,7 +21,7 @@ MUTANTS = (
     ),
     Mutant(
         "the fence of a commit (PostgreSQL)",
-        _CLAIMS,
+        _COMMIT,
         "    if not found or s.generation <> p_generation or s.lease_owner is distinct from p_owner then\n"
         "        if exists (",
         "    if not found then\n        if exists (",

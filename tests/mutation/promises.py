@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutation.workshop import Mutant
 
 _CLAIMS = "supabase/migrations/20261202000004_claims.sql"
+_DECISIONS = "supabase/migrations/20261202000007_decisions.sql"
 _CALLS = ("tests/faults/test_kills_of_calls.py",)
 _LOST = ("tests/faults/test_lost_files.py",)
 _COMMITS = ("tests/runtime/sites/test_commits.py",)
@@ -31,9 +32,9 @@ MUTANTS = (
     ),
     Mutant(
         "the rollback in the row (PostgreSQL)",
-        _CLAIMS,
-        "        pinned_over = r.pinned_over,\n",
-        "",
+        _DECISIONS,
+        "then r.pinned_over else pinned_over end",
+        "then pinned_over else pinned_over end",
         _COMMITS,
     ),
     Mutant(
@@ -59,7 +60,7 @@ MUTANTS = (
     ),
     Mutant(
         "the confirmation that a run under way does not forget (PostgreSQL)",
-        _CLAIMS,
+        _DECISIONS,
         "confirmed = case when r.changed then null else confirmed end",
         "confirmed = null",
         _COMMITS,

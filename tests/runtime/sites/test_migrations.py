@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +82,50 @@ def test_the_files_are_named_as_the_supabase_command_line_expects() -> None:
     written = re.findall(r"insert into public\.schema_version \(version\) values \((\d+)\)", migrations()[-1].sql)
 
     assert written == [str(SCHEMA_VERSION)]
+
+
+RELEASED = {
+    "20261202000001_crawl_sites.sql": "4ff085ae95bed31f7fce7d8e08d2c8924be84c330f5d0385f851b375e114c47e",
+    "20261202000002_crawl_runs.sql": "b4a2ea7828cd02c0aaf22b165e7f551e15418cc7351d5952459b1755c91d0f1f",
+    "20261202000003_enrolment.sql": "ea1479cfe20aa110b1733ef20ae8a7da417e56e0edd638c2f2c188cd39862999",
+    "20261202000004_claims.sql": "9c61e6a96395b3d974da3c7bdb20663205af7925d3ca05666b09349d70c09f25",
+    "20261202000005_reports.sql": "338b3ee1867907cef376d94415b2599b6d17ea637a893d21e3b5dfe061470519",
+    "20261202000006_allowances.sql": "56168a774b83c34072c74b9a5f2b58c6330e05996ada8a83b0dcda6df371c19f",
+    "20261202000007_decisions.sql": "2effad1584d8e9132734841149b1a807b5bef448729a8ecec524a131ec04a6a9",
+}
+"""SHA-256 of each file that a deployment may have applied."""
+
+
+def test_a_released_migration_is_not_edited() -> None:
+    """A deployment applies each file once: a change of the schema is a new file, and a line here."""
+    assert {path.name: sha256(path.read_bytes()).hexdigest() for path in FOLDER.iterdir()} == RELEASED
+
+
+def test_a_deployment_of_the_first_release_is_upgraded(postgres: Postgres, database: str, tmp_path: Path) -> None:
+    """Its rows stay, the schema is whole, and a program of the first release still changes them and keeps a rollback."""
+    for name in sorted(RELEASED)[:5]:
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    migrate(postgres.uri(database), apply=True, folder=tmp_path)
+    postgres.execute("INSERT INTO crawl_sites (base_url) VALUES ('https://a.example')", database=database)
+
+    applied = migrate(postgres.uri(database), apply=True)
+
+    assert [migration.name for migration in applied] == ["allowances", "decisions"]
+    run = {"run_id": "r", "outcome": "unchanged_sitemap", "reason": "quiet", "counts": {}, "duration_ms": 5}
+    run |= {"crawled": False, "changed": False, "failure_count": 0}
+    with psycopg.connect(postgres.uri(database), autocommit=True) as owner:
+        checked = owner.execute("SELECT check_schema() -> 'version', check_schema() -> 'missing'").fetchone()
+        owner.execute("SELECT update_site(id, null, 'disabled'), due_summary(60) FROM crawl_sites")
+        owner.execute(
+            "UPDATE crawl_sites SET pinned_over = 'hash', lease_owner = 'w', lease_until = now(), claimed_at = now()"
+        )
+        owner.execute(
+            "SELECT commit_run(id, generation, 'w', %s) FROM crawl_sites",
+            (json.dumps(run),),
+        )
+        kept = owner.execute("SELECT status, pinned_over FROM crawl_sites").fetchone()
+    assert checked == (SCHEMA_VERSION, [])
+    assert kept == ("disabled", "hash")
 
 
 def test_an_empty_project_gets_the_specifications_columns_and_index(postgres: Postgres, database: str) -> None:
