@@ -14,6 +14,7 @@ from datetime import timedelta
 from runtime.errors import Misconfigured, ServiceError
 from runtime.ports import Clock, Publisher, States, World
 from runtime.registry import Sites
+from runtime.settings import Settings
 
 SKEW_NOTED = timedelta(seconds=5)
 SKEW_REFUSED = timedelta(seconds=60)
@@ -61,16 +62,16 @@ async def examine(probes: Sequence[Probe]) -> list[Finding]:
 def probes_of(world: World) -> list[Probe]:
     """What every deployment has; a door adds its own (its secrets)."""
     return [
-        ("store", lambda: _store(world.sites, world.settings.tick_slack_seconds)),
+        ("store", lambda: _store(world.sites, world.settings)),
         ("clock", lambda: _clock(world.sites, world.clock)),
         ("public", lambda: _public(world.publisher)),
         ("private", lambda: _private(world.states)),
     ]
 
 
-async def _store(sites: Sites, slack_seconds: int) -> str:
+async def _store(sites: Sites, settings: Settings) -> str:
     await sites.check()
-    summary = await sites.due_summary(slack_seconds=slack_seconds)
+    summary = await sites.due_summary(slack_seconds=settings.tick_slack_seconds, crawls_a_day=settings.crawls_a_day)
     oldest = f", the oldest since {summary.oldest_due_at:%Y-%m-%d %H:%M} UTC" if summary.oldest_due_at else ""
     return f"schema and rights are right; {summary.due} due, {summary.overdue} overdue{oldest}"
 
