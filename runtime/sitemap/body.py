@@ -62,6 +62,9 @@ class Allowance:
     spent: str = field(default="", init=False)
     """Why nothing more may come, once there was too much."""
 
+    taken: int = field(default=0, init=False)
+    """Decoded bytes so far."""
+
     def came(self, size: int) -> bool:
         self.wire -= size
         if self.wire < 0:
@@ -70,6 +73,7 @@ class Allowance:
 
     def take(self, size: int) -> bool:
         self.decoded -= size
+        self.taken += size
         if self.decoded < 0:
             self.spent = self.spent or "the site's sitemaps hold too many bytes"
         return not self.spent
@@ -100,6 +104,11 @@ class Body:
     @property
     def sha256(self) -> str:
         return self._sha256.hexdigest()
+
+    @property
+    def site_took(self) -> int:
+        """Decoded bytes of all bodies of the site so far, this one's among them."""
+        return self._allowance.taken
 
     @property
     def head(self) -> bytes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Set as AbstractSet
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,13 +16,14 @@ from runtime.sitemap.body import Allowance, Body
 from runtime.sitemap.dates import parse_lastmod
 from runtime.sitemap.gunzip import MAGIC
 from runtime.sitemap.parse import SitemapDocument, parse_sitemap
+from runtime.sitemap.turns import Turns
 
 ACCEPT: Final = "application/xml, text/xml, text/plain;q=0.9, */*;q=0.5"
 LARGE: Final = 100_000
 """Bytes; a larger body is parsed beside the event loop, so that other sites go on."""
 
-_READER: Final = ThreadPoolExecutor(1, "sitemaps")
-"""One thread for all sites: two would not read sooner, and the allocator of each keeps what a document took."""
+TURNS: Final = Turns()
+"""One thread for all sites of the process."""
 
 AGAIN: Final = "leads to a sitemap that is asked for anyway"
 
@@ -193,7 +192,7 @@ async def _parse(response: Response, body: Body, limits: CrawlLimits) -> Sitemap
         return parse_sitemap(body, response.url, content_type, limits=limits, complete=response.complete)
 
     large = len(body) > LARGE or body.head.startswith(MAGIC)
-    document = await asyncio.get_running_loop().run_in_executor(_READER, run) if large else run()
+    document = await TURNS.read(body.site_took, run) if large else run()
     if not body.problem:
         return document
     return replace(document, complete=False, problems=tuple(dict.fromkeys((*document.problems, body.problem))))
