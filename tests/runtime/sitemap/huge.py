@@ -168,8 +168,13 @@ def main(names: list[str]) -> None:
         shutil.rmtree(folder)
 
 
+class Listener(ThreadingHTTPServer):
+    request_queue_size = 256
+    """Of connections of twenty sites at once: those beyond the usual five are dropped, and late or lost by themselves."""
+
+
 def serve() -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    server = Listener(("127.0.0.1", 0), Server)
     print(server.server_port, flush=True)
     server.serve_forever()
 

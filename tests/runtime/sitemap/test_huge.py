@@ -40,7 +40,7 @@ def results() -> dict[str, dict[str, Any]]:
 
 def play(name: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.runtime.sitemap.huge", name]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
