@@ -22,10 +22,11 @@ DUE = 100_000
 
 def tick_alone(api: str, key: str, queue: str) -> None:
     """The child: what the dispatcher's Lambda does, with adapters at the given addresses. Prints one JSON object."""
+    from runtime.aws.client import Sqs
     from runtime.dispatch import tick
     from runtime.ports import Publisher, States, Web, World
     from runtime.publish.opening import OnFirstUse
-    from runtime.queues.sqs import SqsQueue, make_client
+    from runtime.queues.sqs import SqsQueue
     from runtime.settings import Settings
     from runtime.sites.supabase import SupabaseSites
 
@@ -38,7 +39,13 @@ def tick_alone(api: str, key: str, queue: str) -> None:
     def nothing() -> object:
         raise AssertionError("a tick neither crawls nor publishes")
 
-    client = make_client(endpoint_url=queue, region="eu-west-1", access_key_id="x", secret_access_key="x")  # noqa: S106 - made up
+    keys = {
+        "AWS_REGION": "eu-west-1",
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "AWS_ENDPOINT_URL": queue,
+    }
+    client = Sqs({**keys, "AWS_ENDPOINT_URL": queue}, lambda: datetime.now(UTC))
     world = World(
         web=cast("Web", OnFirstUse(nothing)),
         sites=SupabaseSites(api, key),

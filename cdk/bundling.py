@@ -51,7 +51,6 @@ UNUSED = (
     "lxml/isoschematron",
     "lxml/includes",
     *(f"lxml/*.{kind}" for kind in ("pxi", "pyx", "pxd", "h", "c", "cpp")),
-    "aws_lambda_powertools",
     "cffi",
     "pycparser",
     "h2",

@@ -22,7 +22,8 @@ Examples:
   python -m runtime tick
   python -m runtime serve
 
-Exit codes: 0 done, 1 it did not work (the site, the network, the disk), 2 the call was wrong."""
+Exit codes: 0 done, 1 it did not work (the site, the network, the disk), 2 the call was wrong,
+130 it was interrupted."""
 
 
 RATE = click.FloatRange(min=0, max=10_000)

@@ -30,6 +30,8 @@ from runtime.webhook import equal_any
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
+    from runtime.aws.client import Sqs
+
 VERSION = 2
 OK, FORBIDDEN, UNAVAILABLE = ({"statusCode": status} for status in (200, 403, 503))
 
@@ -41,13 +43,18 @@ class Door:
     """
 
     def __init__(
-        self, environment: Mapping[str, str], vault: Vault, queue: SQSClient, now: Callable[[], datetime]
+        self, environment: Mapping[str, str], vault: Vault, queue: SQSClient | Sqs, now: Callable[[], datetime]
     ) -> None:
         """:raises Misconfigured: a variable is missing."""
         given = require(environment, env.API_KEY_SECRET_ARN, env.LIVE_QUEUE_URL)
         self._arn, self._url = given[env.API_KEY_SECRET_ARN], given[env.LIVE_QUEUE_URL]
         self._vault, self._queue, self._now = vault, queue, now
         self._logger = Log(metrics.SERVICE)
+
+    def close(self) -> None:
+        """Hang up. Lambda freezes a process instead."""
+        self._vault.close()
+        self._queue.close()
 
     async def answer(self, event: Mapping[str, Any]) -> dict[str, int]:
         """The status of one event of the API; the event, which may hold a key, is never logged."""
@@ -105,8 +112,12 @@ def handler(event: Any, _context: Any) -> dict[str, int]:
     """
     global _door  # noqa: PLW0603 - made by the first invocation, so that a missing variable fails it with its sentence
     if _door is None:
-        import boto3
+        from runtime.aws.client import SecretsManager, Sqs
 
-        vault = Vault(boto3.client("secretsmanager"), time.monotonic)
-        _door = Door(os.environ, vault, boto3.client("sqs"), lambda: datetime.now(UTC))
+        vault = Vault(SecretsManager(os.environ, _utc_now), time.monotonic)
+        _door = Door(os.environ, vault, Sqs(os.environ, _utc_now), _utc_now)
     return asyncio.run(_door.answer(event))
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)

@@ -47,7 +47,6 @@ class Process:
         self._runner: asyncio.Runner | None = None
         self._world: World | None = None
         self._vault: Vault | None = None
-        self._secrets_manager: SecretsManager | None = None
         self._sqs: Sqs | None = None
         self.logger = Log(names.SERVICE)
         self.events = CloudEvents(self.logger, environment.get(env.STAGE, "unknown"))
@@ -92,7 +91,7 @@ class Process:
                 self._runner.run(self._world.web.aclose())
                 self._world.sites.close()
             self._runner.close()
-        for service in (self._secrets_manager, self._sqs):
+        for service in (self._vault, self._sqs):
             if service is not None:
                 service.close()
 
@@ -118,8 +117,7 @@ class Process:
 
     def _opened_vault(self) -> Vault:
         if self._vault is None:
-            self._secrets_manager = SecretsManager(os.environ, utc_now)
-            self._vault = Vault(self._secrets_manager, time.monotonic)
+            self._vault = Vault(SecretsManager(os.environ, utc_now), time.monotonic)
         return self._vault
 
 

@@ -38,6 +38,10 @@ class Vault:
             if now - read_at >= RENEW_SECONDS:
                 self._known[key] = now - REMEMBER_SECONDS, value
 
+    def close(self) -> None:
+        """Hang up."""
+        self._client.close()
+
     async def text(self, arn: str, stage: str = CURRENT) -> str:
         """The secret's text; empty when it has no value in that stage.
 

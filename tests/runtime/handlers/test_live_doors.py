@@ -66,6 +66,8 @@ def wired(cloud: Cloud, connections: Connections, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(live, "_door", None)
     yield cloud
     process.close()
+    if live._door is not None:
+        live._door.close()
 
 
 def send(cloud: Cloud, **wanted: Any) -> dict[str, Any]:
