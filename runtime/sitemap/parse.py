@@ -15,7 +15,6 @@ from runtime.settings import CrawlLimits
 from runtime.sitemap.body import Body
 from runtime.sitemap.elements import MAX_TEXT
 from runtime.sitemap.location import read_location, trim
-from runtime.sitemap.repair import repair
 from runtime.sitemap.scan import scan
 from runtime.sitemap.source import Source
 from runtime.sitemap.xml import XmlReading, read_xml
@@ -89,6 +88,10 @@ def _read_markup(source: Source, url: str, limits: CrawlLimits) -> XmlReading:
         text += piece
         if len(text) > MAX_REPAIR:
             return reading
+    from runtime.sitemap.repair import (
+        repair,
+    )  # few processes meet a damaged document; making its expressions takes 4 ms
+
     again = read_xml((repair(text),), url, limits)
     if again.complete or len(again.collected.entries) > len(reading.collected.entries):
         again.problem = "; ".join(filter(None, (f"repaired: {reading.problem}", again.problem)))
