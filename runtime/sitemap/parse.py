@@ -88,9 +88,7 @@ def _read_markup(source: Source, url: str, limits: CrawlLimits) -> XmlReading:
         text += piece
         if len(text) > MAX_REPAIR:
             return reading
-    from runtime.sitemap.repair import (
-        repair,
-    )  # few processes meet a damaged document; making its expressions takes 4 ms
+    from runtime.sitemap.repair import repair  # few processes meet damage; making the expressions takes 4 ms
 
     again = read_xml((repair(text),), url, limits)
     if again.complete or len(again.collected.entries) > len(reading.collected.entries):
