@@ -41,7 +41,7 @@ class Turns:
                 done.set_exception(error)
 
         self._waiting.put((taken, next(self._order), run))
-        self._thread.submit(self._next)
+        asyncio.get_running_loop().run_in_executor(self._thread, self._next)
         return await asyncio.wrap_future(done)
 
     def _next(self) -> None:

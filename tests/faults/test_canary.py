@@ -169,6 +169,9 @@ class _Secrets:
         previous = f"{SecretId}-previous" if VersionStage == "AWSPREVIOUS" else SecretId
         return {"SecretString": self._texts.get(previous, "")}
 
+    def close(self) -> None:
+        """Nothing is open."""
+
 
 CONTEXT = SimpleNamespace(aws_request_id="request-1", get_remaining_time_in_millis=lambda: 200_000)
 
