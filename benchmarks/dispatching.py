@@ -45,7 +45,7 @@ def tick_alone(api: str, key: str, queue: str) -> None:
         "AWS_SECRET_ACCESS_KEY": "x",
         "AWS_ENDPOINT_URL": queue,
     }
-    client = Sqs({**keys, "AWS_ENDPOINT_URL": queue}, lambda: datetime.now(UTC))
+    client = Sqs(keys, lambda: datetime.now(UTC))
     world = World(
         web=cast("Web", OnFirstUse(nothing)),
         sites=SupabaseSites(api, key),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import ssl
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -212,3 +214,24 @@ def test_a_bundle_of_authorities_is_believed_instead_of_the_systems(tmp_path: An
     client, _ = sqs("https://127.0.0.1:9", AWS_CA_BUNDLE=os.fspath(empty))
     with pytest.raises(ssl.SSLError):
         client.send_message(QueueUrl="q", MessageBody="b")
+
+
+@pytest.mark.parametrize("door", ["cron", "webhook", "worker", "live"])
+def test_a_door_does_not_load_boto3(door: str) -> None:
+    """Neither the door nor a call of the two services brings in the 130 ms that boto3 costs a new process (ADR 12)."""
+    code = f"""
+import sys
+import runtime.handlers.{door}
+from runtime.aws.client import Sqs
+from runtime.wiring import utc_now
+keys = {{"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}}
+client = Sqs({{**keys, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}}, utc_now, sleep=lambda _: None)
+try:
+    client.send_message(QueueUrl="q", MessageBody="b")
+except Exception as error:
+    print(type(error).__name__)
+print([name for name in ("boto3", "botocore.session") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines() == ["EndpointConnectionError", "[]"]
