@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from runtime.errors import CorruptState, InputError, Misconfigured, ServiceError, StoreDown
-from runtime.models import Outcome, SiteOptions
+from runtime.models import Outcome, Site, SiteOptions
 from runtime.sites import sqlite_file
 from runtime.sites.sqlite import SqliteSites
 from tests.runtime.sites.store import START, commit, enrollment
@@ -265,7 +265,11 @@ async def test_an_event_loop_may_interleave_calls(sites: SqliteSites) -> None:
     site, _ = await sites.enroll(enrollment())
     store = sites
 
-    def in_a_thread() -> None:
-        asyncio.run(store.list_sites())
+    def in_a_thread() -> Site:
+        return asyncio.run(store.get(site.id))
 
-    await asyncio.gather(*(asyncio.to_thread(in_a_thread) for _ in range(8)), *(sites.get(site.id) for _ in range(8)))
+    answers = await asyncio.gather(
+        *(asyncio.to_thread(in_a_thread) for _ in range(8)), *(sites.get(site.id) for _ in range(8))
+    )
+
+    assert answers == [await sites.get(site.id)] * 16
